@@ -5,16 +5,16 @@
 # usage: bench/results.sh DIST [TABLE...]
 #        bench/results.sh render
 #        bench/results.sh stale
+#        bench/results.sh next [SECONDS]
 #        bench/results.sh figures TABLE
+#        bench/results.sh thin TABLE
 # Makes the tables of doc/results.md. The first way runs each TABLE's line (all: an hour or two) on this
 # machine, keeps what it prints in doc/results/TABLE.json or .txt (and .data.json), and in TABLE.about the
 # line, the commit, the digest of the emitted forms (bench/digest.sh), the device and the driver, and renders.
-# render makes doc/results.md from what is kept, and renews the figures of README.md and doc/status.md
-# (bench/readme.awk). stale lists the tables whose digest is not this tree's; figures, what pages may name of
-# a table. DIST:
-# what ./run dist made. TABLE is a name in bench/results.tables, which has a limit in seconds for each. A
-# table that is kept of this commit, digest and device is not made again unless FORCE=1. FOR: seconds after
-# which no line begins, and the one that runs is ended; call it again to go on.
+# The other ways are those of bench/render.py, which makes the pages of what is kept. DIST: what ./run dist
+# made. TABLE is a name in bench/results.tables, which has a limit in seconds for each. A table that is kept
+# of this commit, digest and device is not made again unless FORCE=1. FOR: seconds after which no line begins,
+# and the one that runs is ended; call it again to go on.
 # A line that fails leaves what was kept before (but where it says how many runs of many failed). DEVICE=cpu:
 # the virtual GPU, to try this script (with RESULTS); ROUNDS, BUDGET, COUNT, PAIRS, NAMES, PART, MORE (further options): of the
 # lines; ROW_LIMIT: seconds for each. RESULTS, PAGE, README, STATUS: another folder, page, README.md and
@@ -22,10 +22,7 @@
 # made; VIRTUAL: what it made with DEVICE=cpu; PYTHON: one that has PyTorch. A table that lacks its part is left out, and named.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
-if [ -z "${RESULTS:-}" ]; then
-	: "${PAGE:=$root/doc/results.md}" "${README:=$root/README.md}" "${STATUS:=$root/doc/status.md}"
-fi
-results=${RESULTS:-$root/doc/results} page=${PAGE:-} readme=${README:-} status=${STATUS:-}
+results=${RESULTS:-$root/doc/results}
 tables=$root/bench/results.tables
 # shellcheck source=bench/about.sh
 . "$root/bench/about.sh"
@@ -182,8 +179,8 @@ measure() {
 		failed="$failed $1"
 		# Tests that fail are a result. And a few runs of many may have failed: then it is whole, says how many, and
 		# so does its table.
-		if [ "$kind" != test ] && { [ "$kind" != json ] || ! awk -f "$root/bench/json.awk" "$tmp/out" 2>/dev/null |
-			grep -q '^failures.[1-9]'; }; then
+		if [ "$kind" != test ] && { [ "$kind" != json ] || ! python3 "$root/bench/render.py" failures "$tmp/out" 2>/dev/null |
+			grep -q '^[1-9]'; }; then
 			last_lines
 			echo "== $1: failed (exit status $status); nothing of it is kept" >&2
 			return
@@ -200,141 +197,16 @@ measure() {
 		case $file in *.part) continue ;; esac # what a line goes on from, if it is ended
 		[ ! -f "$file" ] || cp "$file" "$results/"
 	done
+	if [ "$kind" = json ] && command -v python3 >/dev/null; then
+		python3 "$root/bench/render.py" thin "$1" >&2
+	fi
 }
 
-# values TABLE: all that is kept of it, as lines of a path and a value, and its figures by name.
-values() {
-	{
-		awk '{ key = $1; sub(/^[a-z]*: /, ""); print "about." substr(key, 1, length(key) - 1) "\t" $0 }' \
-			"$results/$1.about"
-		if [ -f "$results/$1.json" ]; then
-			awk -f "$root/bench/json.awk" "$results/$1.json" || return 1
-		else
-			awk '{ printf "text.%d\t%s\n", NR - 1, $0 }' "$results/$1.txt"
-		fi
-		if [ -f "$results/$1.data.json" ]; then
-			awk -f "$root/bench/json.awk" "$results/$1.data.json" >"$tmp/data" || return 1
-			printf 'about.data\t%s.data.json\n' "$1"
-		fi
-		# The pairs of SiM's paper are in two tables.
-		if [ "$1" = share ] && [ -f "$results/share-rest.json" ]; then
-			awk -f "$root/bench/json.awk" "$results/share-rest.json" >"$tmp/rest" || return 1
-			sed 's/^/other./' "$tmp/rest"
-		fi
-	} >"$tmp/raw"
-	awk -F '\t' -v table="$1" -f "$root/bench/results_figures.awk" "$tmp/raw"
-}
-
-# is_of_now TABLE: measured with the forms that this tree's passes emit. (bench/digest.sh takes long where it is
-# computed, and answers the same for most tables.)
-is_of_now() {
-	case $1 in
-	tasks | as-tasks | orders) kind=$1 ;;
-	*) kind=kernels ;;
-	esac
-	[ -s "$tmp/digest.$kind" ] || sh "$root/bench/digest.sh" "$root" "$1" >"$tmp/digest.$kind"
-	grep -qxF "digest: $(cat "$tmp/digest.$kind")" "$results/$1.about"
-}
-
-# tables_are KIND: those that are kept, are missing, or are stale: measured with other forms than this tree's
-# passes emit.
-tables_are() {
-	for table in $(names); do
-		if [ ! -f "$results/$table.about" ]; then
-			[ "$1" != missing ] || echo "$table"
-		elif [ "$1" = kept ] || { [ "$1" = stale ] && ! is_of_now "$table"; }; then
-			echo "$table"
-		fi
-	done
-}
-
-render_part() { # PART VALUES
-	awk -F '\t' -v part="$1" -f "$root/bench/results.awk" -f "$root/bench/results_together.awk" \
-		-f "$root/bench/results_checks.awk" -f "$root/bench/results_text.awk" "$2"
-}
-
-# listed WORDS: as a list in a sentence.
-listed() {
-	echo "$1" | tr '\n' ' ' | sed 's/ $//; s/ /, /g'
-}
-
-made() {
-	cat <<-'END'
-		# Results
-
-		`bench/results.sh render` makes this page from `results/`, and nothing here is typed in. Each table is what the line below
-		its title printed, kept in the file that it links, with the commit, the device and the digest of the forms that the passes
-		emitted. `bench/results.sh DIST TABLE` measures one again, or the line as it stands, in the tree, after
-
-		    export DIST="$PWD/dist/heddle-0.1.0-x86_64" BUILD=build
-		    PATH="$DIST/bin:$PATH"
-
-		where `./run dist` made DIST. `~` marks noise, which is no result: it cannot be (ANTT below 1, STP above the number of
-		programs), or rounds differ by more than 10 %. [notebook.md](notebook.md) has measurements that were typed in by hand before.
-	END
-	[ -z "$missing" ] || printf '\n**Not measured yet**: %s.\n' "$(listed "$missing")"
-	[ -z "$stale" ] || printf '\n**Measured with other forms** than the passes of this tree emit (‡ in README.md): %s.\n' \
-		"$(listed "$stale")"
-	[ -n "$kept" ] || return 0
-	for table in $kept; do
-		values "$table" >"$tmp/$table.values" || return 1
-		awk -F '\t' -v table="$table" '
-			/^about\.(commit|digest|device|driver)\t/ { print table "\t" substr($1, 7) "\t" $2 }
-		' "$tmp/$table.values"
-	done >"$tmp/all"
-	echo
-	render_part head "$tmp/all"
-	for table in $kept; do
-		render_part "$table" "$tmp/$table.values"
-	done
-}
-
-# render: the page, README.md and doc/status.md. Faults of the latter two are printed at the end.
-render() {
-	kept=$(tables_are kept) missing=$(tables_are missing) stale=$(tables_are stale)
-	made >"$tmp/made" || die "${page:-the page} is as it was"
-	[ -z "$page" ] || cat "$tmp/made" >"$page"
-	for table in $kept; do
-		sed "s/^/$table:/" "$tmp/$table.values"
-	done >"$tmp/known"
-	: >"$tmp/faults"
-	for file in "$readme" "$status"; do
-		[ -f "$file" ] || continue
-		: >"$tmp/new-faults"
-		awk -v known="$tmp/known" -v tables="$(names | tr '\n' ' ')" -v kept="$(echo "$kept" | tr '\n' ' ')" \
-			-v stale="$(echo "$stale" | tr '\n' ' ')" -v faults="$tmp/new-faults" \
-			-f "$root/bench/readme.awk" "$file" >"$tmp/filled"
-		cat "$tmp/new-faults" >>"$tmp/faults"
-		cmp -s "$tmp/filled" "$file" || cat "$tmp/filled" >"$file"
-	done
-	[ ! -s "$tmp/faults" ] || die "$(cat "$tmp/faults")"
-}
-
-stale() {
-	for table in $(tables_are stale); do
-		echo "$table: measured with forms $(sed -n 's/^digest: //p' "$results/$table.about"), the passes emit $(
-			sh "$root/bench/digest.sh" "$root" "$table")"
-	done
-}
-
-[ $# -gt 0 ] || die "usage: bench/results.sh DIST [TABLE...], or bench/results.sh render|stale|figures TABLE"
+[ $# -gt 0 ] || die "usage: bench/results.sh DIST [TABLE...], or bench/results.sh render|stale|next|figures|thin"
+case $1 in render | stale | next | figures | thin) exec python3 "$root/bench/render.py" "$@" ;; esac
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' INT TERM
-if [ "$1" = render ]; then
-	[ $# = 1 ] || die "render takes no arguments"
-	render
-	exit
-fi
-if [ "$1" = stale ]; then
-	stale
-	exit
-fi
-if [ "$1" = figures ]; then
-	[ -f "$results/${2:-}.about" ] || die "figures wants a table that is measured: $(tables_are kept | tr '\n' ' ')"
-	values "$2" | grep -v '^about\.\|^text\.'
-	exit
-fi
 [ "${DEVICE:-cuda}" = cuda ] || [ -n "${RESULTS:-}" ] || die "DEVICE=$DEVICE wants RESULTS=FOLDER: doc/results is a GPU's"
 [ -x "$1/bin/heddle" ] || die "$1 has no bin/heddle: ./run dist makes such a folder"
 DIST=$(cd "$1" && pwd)
@@ -353,6 +225,10 @@ begun=$(date +%s) failed='' later=''
 for table; do
 	measure "$table"
 done
-render
+if command -v python3 >/dev/null; then
+	python3 "$root/bench/render.py" render
+else
+	echo "bench/results.sh: no python3: run '$0 render' where there is one" >&2
+fi
 [ -z "$later" ] || echo "bench/results.sh: left for another call:$later" >&2
 [ -z "$failed" ] || die "failed:$failed"

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define HEDDLE_MAX_KERNELS 8 /* in one heddle_corun */
+#define HEDDLE_MAX_KERNELS 8 /* maximum in one heddle_corun */
 
 struct heddle;
 
@@ -70,7 +70,7 @@ int heddle_read(struct heddle *h, void *to, uint64_t from, size_t bytes);
 /* ---- running ---- */
 struct heddle_launch {
 	size_t size;
-	const char *kernel; /* a name that heddle_load gave */
+	const char *kernel; /* name of a kernel that heddle_load loaded */
 	unsigned grid[3], block[3];
 	unsigned shared_bytes; /* dynamic shared memory */
 	void **params;         /* a pointer to each parameter's value, as for cuLaunchKernel */

@@ -115,7 +115,7 @@ struct heddle_policy {
 	/* Fills the plan for each kernel and tenant of the view `in`. Must not be NULL. */
 	void (*decide)(
 		void *state, const struct heddle_policy_view *in, struct heddle_policy_plan *out);
-	uint32_t flags; /* of enum heddle_policy_flags */
+	uint32_t flags; /* bits of enum heddle_policy_flags */
 	/* Checks the options for `create`. Returns 0, or a negative number; then ret_why (`bytes`
 	 * bytes) says what is wrong, as a sentence. May be NULL. */
 	int (*check)(const char *options, char *ret_why, size_t bytes);
@@ -125,7 +125,7 @@ struct heddle_policy {
  * valid while the object is loaded. Returns NULL if the policy cannot run here. */
 __attribute__((visibility("default"))) const struct heddle_policy *heddle_policy(void);
 
-/* The plan's row of kernel i: n_sms bytes. */
+/* The plan's row for kernel i: one byte for each of the device's n_sms SMs. */
 static inline uint8_t *heddle_policy_row(
 	const struct heddle_policy_view *v, struct heddle_policy_plan *p, uint32_t i)
 {

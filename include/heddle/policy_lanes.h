@@ -47,7 +47,7 @@ struct heddle_lanes;
 struct heddle_lane_kernel {
 	const struct heddle_policy_kernel *kernel;
 	const struct heddle_policy_tenant *tenant;
-	uint32_t index; /* in the view */
+	uint32_t index; /* index in the view */
 	/* SMs that its unfinished blocks can use, and those that opaque or expected work needs */
 	uint32_t need_sms;
 	/* Queue position among tenants of the same priority; the smaller one should go first.
@@ -59,7 +59,7 @@ struct heddle_lane_kernel {
 	/* heddle_lanes_enter sets the lane (before: HEDDLE_NO_LANE), the SMs to reserve, and whether
 	 * the kernel gets no SM yet although its lane reserves them. */
 	uint32_t lane, want_sms, withheld;
-	uint32_t position; /* of the library */
+	uint32_t position; /* used by the library only */
 };
 
 /* Returns NULL if memory is exhausted or if heddled is too old. Free it with

@@ -22,13 +22,14 @@ extern "C" {
 /* ns: the longest wait until heddled asks again while a kernel has no SM or a tenant is held */
 #define HEDDLE_POLICY_MAX_WAKE 1000000000u
 #define HEDDLE_POLICY_CURVE    33u
-#define HEDDLE_POLICY_MAX_SMS  256u /* of a device, at most */
-#define HEDDLE_POLICY_OWN      256u /* bytes of a policy's own memory for a kernel or tenant */
+#define HEDDLE_POLICY_MAX_SMS  256u /* maximum number of SMs of a device */
+/* bytes that a policy may use for its own state of one kernel or tenant */
+#define HEDDLE_POLICY_OWN 256u
 
 /* Limits of a device, which are constant while the policy's state exists. The fields from `spatial`
  * on are settings of heddled, which can change between two calls. */
 struct heddle_policy_device {
-	uint32_t size; /* bytes of this structure */
+	uint32_t size; /* size of this structure in bytes */
 	uint32_t n_sms;
 	uint32_t threads_per_sm, blocks_per_sm;
 	uint32_t regs_per_sm;   /* registers of 32 bits */
@@ -38,7 +39,7 @@ struct heddle_policy_device {
 	uint32_t simultaneous;
 	uint32_t spatial;           /* 0: heddled is configured to preempt whole devices only */
 	uint32_t within_srt;        /* 1: launches of one tenant compete by remaining time */
-	uint32_t overhead_permille; /* the part of the device's time that switching may cost */
+	uint32_t overhead_permille; /* share of the device's time that switching may cost */
 	/* SMs to take from other kernels beyond those that a kernel needs */
 	uint32_t extra_sms;
 	/* a kernel that makes no progress for this time, while an equal one waits, is stalled */
@@ -70,37 +71,37 @@ struct heddle_policy_kernel {
 	uint64_t launch;       /* number of the launch within its tenant */
 	/* hash of the code: launches of the same kernel have the same hash */
 	uint64_t code;
-	uint64_t order; /* of arrival: the earlier launch has the smaller number */
+	uint64_t order; /* rank by arrival: an earlier launch has a smaller number */
 	/* how many priority levels its stream is below the highest active stream of its tenant */
 	uint32_t depth;
-	uint32_t threads;       /* of a block */
-	uint32_t regs;          /* of a thread */
-	uint32_t shared_bytes;  /* of a block */
-	uint32_t blocks_per_sm; /* blocks of it that fit on an SM: 1 to 32 */
+	uint32_t threads;       /* per block */
+	uint32_t regs;          /* per thread */
+	uint32_t shared_bytes;  /* per block */
+	uint32_t blocks_per_sm; /* how many of its blocks fit on an SM: 1 to 32 */
 	uint32_t running;       /* 1: it has an SM now */
 	/* 1: heddled has preempted this kernel, and the kernel's blocks have not exited yet. Until
 	 * they have, the kernel gets no SM, whatever the plan says. */
 	uint32_t leaving;
-	uint32_t idle; /* 1: a pool of tasks without a task */
+	uint32_t idle; /* 1: a task pool that has no task now */
 	/* 1: this kernel has the same number of blocks on all its SMs: as many as fit
 	 * (blocks_per_sm), or one of the numbers in `counts`, which may be empty. A change of the
 	 * number costs as much as a preemption, because the launch has to stop and is launched
 	 * again. */
 	uint32_t unranked;
-	uint64_t blocks; /* of the grid */
+	uint64_t blocks; /* number of blocks in the grid */
 	/* blocks that have begun, when heddled last read the device's report */
 	uint64_t started;
-	uint64_t finished; /* blocks that have ended */
+	uint64_t finished; /* number of blocks that have ended */
 	/* predicted duration of the whole launch alone on the device, or UNKNOWN */
 	uint64_t predicted_ns;
-	uint64_t waited_ns; /* all time since submission without an SM */
+	uint64_t waited_ns; /* total time without an SM since submission */
 	/* remaining time alone on the device, from the finished blocks; or UNKNOWN */
 	uint64_t remaining_ns;
-	uint64_t cost_ns; /* of preempting it and of bringing it back */
+	uint64_t cost_ns; /* time to preempt it and to resume it later */
 	/* Element n: duration of the whole launch in ns if at most n of its blocks are on each SM.
 	 * UNKNOWN for 0, and for numbers that have not been measured yet. */
 	uint64_t curve_ns[HEDDLE_POLICY_CURVE];
-	const uint8_t *quota; /* n_sms bytes: its present quotas */
+	const uint8_t *quota; /* n_sms bytes: its current quota on each SM */
 	/* For an unranked launch: bit n is 1 if a quota of n has an effect. 0 and blocks_per_sm
 	 * always do. Any other quota has the effect of the next smaller number, or else of the
 	 * smallest. If `counts` is 0, only a quota of 0 limits the launch. */
@@ -123,7 +124,7 @@ struct heddle_policy_kernel {
 /* A program: a process with all its streams. The view lists all programs, in no particular
  * order. */
 struct heddle_policy_tenant {
-	uint32_t id;      /* as in `heddle ps` */
+	uint32_t id;      /* the number that `heddle ps` shows */
 	int32_t priority; /* 0 low, 1 normal, 2 high */
 	uint32_t weight;  /* 1 or more */
 	uint32_t held;    /* 1: heddled holds it now */
@@ -148,12 +149,12 @@ struct heddle_policy_tenant {
 	uint32_t launches;
 	uint64_t began_ns; /* when heddled last saw that a block of its launches had begun */
 	uint64_t burst_ns; /* when its present or last burst of work began */
-	void *own;         /* as that of a kernel, while the tenant exists */
+	void *own;         /* like a kernel's `own`; lives as long as the tenant */
 };
 
 struct heddle_policy_view {
 	uint32_t size, abi;
-	uint32_t kernel_size, tenant_size; /* bytes of an array element */
+	uint32_t kernel_size, tenant_size; /* size of one array element, in bytes */
 	uint64_t now_ns;
 	const struct heddle_policy_device *device;
 	const void *kernels; /* launches by order of arrival, then opaque and expected work */

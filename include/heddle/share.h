@@ -52,8 +52,8 @@ struct heddle_share_kernel {
 	const char *name;      /* heddled keeps its records of the kernel under this name */
 	uint64_t blocks;       /* logical thread blocks of the whole kernel */
 	unsigned block[3];     /* threads of a block, in each dimension; at most 1,024 in all */
-	unsigned registers;    /* of a thread; 0: not known */
-	unsigned shared_bytes; /* of a block, static and dynamic */
+	unsigned registers;    /* per thread; 0: unknown */
+	unsigned shared_bytes; /* per block, static and dynamic */
 	/* Number of the kernel's blocks that fit on an SM (as
 	 * cuOccupancyMaxActiveBlocksPerMultiprocessor returns), at most 32. 0: libheddle computes
 	 * it from the limits of the device. */
@@ -62,7 +62,7 @@ struct heddle_share_kernel {
 
 struct heddle_share_blocks {
 	size_t size;
-	unsigned blocks_per_sm; /* the greatest of all SMs; 0: leave the GPU */
+	unsigned blocks_per_sm; /* largest number on any one SM; 0: leave the GPU */
 	unsigned blocks;        /* the sum over all SMs */
 	unsigned n_sms;
 	/* Number of blocks that can stay on each SM; the index is %smid. A policy may exclude

@@ -27,18 +27,18 @@
 extern "C" {
 #endif
 
-#define HEDDLE_MAX_TASK_KERNELS 16 /* in one pool */
+#define HEDDLE_MAX_TASK_KERNELS 16 /* maximum in one pool */
 
 struct heddle_tasks;
 
-struct heddle_tasks_options { /* 0: the default */
+struct heddle_tasks_options { /* in each field, 0 selects the default */
 	size_t size;
 	/* Threads in a block of the pool, a multiple of 32 from 64 to 1,024 (default: 1,024). One
 	 * of its warps is the scheduler. A task's block can have as many threads as a pool block.
 	 * If a task's block needs every warp of a pool block, that task waits for an idle pool
 	 * block and uses the whole pool block. */
 	unsigned threads;
-	unsigned registers; /* of a thread: 32, 64 or 128 (default: 32) */
+	unsigned registers; /* per thread: 32, 64 or 128 (default: 32) */
 	/* Blocks of the pool on each SM. The default is as many as fit, but at most 4 on an H100:
 	 * if a kernel has barriers, each block needs 16 of the SM's 64 barriers. A pool with more
 	 * blocks refuses such a kernel (heddle_tasks_add: -E2BIG). */
@@ -48,7 +48,7 @@ struct heddle_tasks_options { /* 0: the default */
 	 * block's part of an SM's shared memory. Once a task needs more, the pool uses all of that
 	 * part, up to 512 KiB. */
 	unsigned shared_bytes;
-	unsigned args_bytes; /* greatest size of a kernel's parameters (default: 1,024) */
+	unsigned args_bytes; /* largest size of a kernel's parameters (default: 1,024) */
 	/* The pool leaves the GPU after this time without a task, in us (default: 1,000), and
 	 * returns for the next task. UINT_MAX: it stays until lifetime_ms has passed. */
 	unsigned idle_us;
@@ -102,13 +102,13 @@ int heddle_tasks_add(struct heddle_tasks *t, const char *kernel, unsigned *ret_k
 
 struct heddle_task {
 	size_t size;
-	unsigned kernel; /* as heddle_tasks_add returned it */
+	unsigned kernel; /* the kernel's number, as heddle_tasks_add returned it */
 	unsigned grid[3], block[3];
 	unsigned shared_bytes; /* dynamic shared memory */
 	/* The parameters as one structure, laid out as the kernel declares them. The call copies
 	 * it. NULL: `params` is used instead. */
 	const void *args;
-	size_t args_bytes; /* size of that structure */
+	size_t args_bytes; /* size of the structure at args */
 	void **params;     /* a pointer to each parameter's value, as for cuLaunchKernel */
 };
 
@@ -151,12 +151,12 @@ int heddle_tasks_resume(struct heddle_tasks *t);
 
 struct heddle_tasks_state {
 	size_t size;
-	unsigned columns, executors; /* blocks of the pool; warps of each that run tasks */
-	unsigned shared_bytes;       /* of each block of the pool, for tasks */
+	unsigned columns, executors; /* blocks of the pool; warps per block that run tasks */
+	unsigned shared_bytes;       /* per block of the pool, for tasks */
 	unsigned running;            /* 1: the pool is on the GPU */
-	uint64_t spawned, ended;     /* tasks */
-	uint64_t failed;             /* ended tasks that failed */
-	uint64_t launches;           /* how often the pool, or a part of it, was launched */
+	uint64_t spawned, ended;     /* numbers of tasks so far */
+	uint64_t failed;             /* how many of the ended tasks failed */
+	uint64_t launches;           /* launches of the pool or of a part of it */
 };
 int heddle_tasks_look(struct heddle_tasks *t, struct heddle_tasks_state *ret);
 

@@ -16,7 +16,7 @@
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
 
 struct arena_chunk {
-	struct arena_chunk *next; /* in arena.head; arena_finish frees it */
+	struct arena_chunk *next; /* next chunk in the list arena.head; arena_finish frees all */
 	size_t cap;
 	_Alignas(16) char data[];
 };
@@ -62,7 +62,7 @@ void *arena_alloc_chunk(struct arena *a, size_t bytes)
 
 	if (bytes > SIZE_MAX - CHUNK_MIN_BYTES || need > allowed)
 		return NULL;
-	/* Sizes double, so large modules need few chunks. */
+	/* Chunk sizes double, so a large module needs only a few chunks. */
 	cap = a->head ? MIN(a->head->cap * 2, CHUNK_MAX_BYTES) : CHUNK_MIN_BYTES;
 	cap = MAX(cap, need);
 	c = new_chunk(cap);

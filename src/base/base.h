@@ -16,7 +16,7 @@
 #define CONTAINER_OF(p, t, m) ((t *)((char *)(p)-offsetof(t, m)))
 #define MIN(a, b)             ((a) < (b) ? (a) : (b))
 #define MAX(a, b)             ((a) > (b) ? (a) : (b))
-/* The ending of an English noun behind the number n: PLURAL(n, "s"). */
+/* The plural ending of a noun that follows the number n: PLURAL(n, "s"). */
 #define PLURAL(n, ending) ((n) == 1 ? "" : (ending))
 #define HD_PRINTF(f, a)   __attribute__((format(printf, f, a)))
 
@@ -25,11 +25,11 @@ static inline uint64_t round_up(uint64_t n, uint64_t multiple)
 	return multiple ? (n + multiple - 1) / multiple * multiple : n;
 }
 
-/* ---- arena: memory freed all at once. Not thread safe. ---- */
+/* ---- arena: allocations that are freed all at once; not thread safe ---- */
 struct arena {
 	struct arena_chunk *head;
-	char *next;        /* free part of the newest chunk, within the limit */
-	size_t left_bytes; /* its length */
+	char *next;        /* start of the free space in the newest chunk */
+	size_t left_bytes; /* bytes of free space at `next` (never beyond the limit) */
 	/* limit on the arena's memory, or 0 for none; allocations beyond it fail, which protects
 	 * against hostile input */
 	size_t limit_bytes;
@@ -37,7 +37,7 @@ struct arena {
 };
 void arena_init(struct arena *a, size_t limit_bytes);
 void arena_finish(struct arena *a);
-void *arena_alloc_chunk(struct arena *a, size_t bytes); /* arena_alloc in a chunk of its own */
+void *arena_alloc_chunk(struct arena *a, size_t bytes); /* allocates a new chunk for this request */
 /* Returns 16-byte aligned memory that is not zeroed. Returns NULL if memory runs out or the arena's
  * limit is reached. */
 static inline void *arena_alloc(struct arena *a, size_t bytes)
@@ -54,7 +54,7 @@ static inline void *arena_alloc(struct arena *a, size_t bytes)
 	return p;
 }
 void *arena_zalloc(struct arena *a, size_t bytes);               /* zeroed */
-char *arena_strndup(struct arena *a, const char *s, size_t len); /* adds a NUL */
+char *arena_strndup(struct arena *a, const char *s, size_t len); /* appends a NUL */
 char *arena_printf(struct arena *a, const char *fmt, ...) HD_PRINTF(2, 3);
 #define ARENA_NEW(a, type)      ((type *)arena_zalloc((a), sizeof(type)))
 #define ARENA_ARRAY(a, type, n) ((type *)arena_zalloc((a), sizeof(type) * (size_t)(n)))
@@ -83,14 +83,16 @@ struct strbuf {
 void strbuf_add(struct strbuf *b, const char *s, size_t len);
 void strbuf_puts(struct strbuf *b, const char *s);
 void strbuf_printf(struct strbuf *b, const char *fmt, ...) HD_PRINTF(2, 3);
-void strbuf_finish(struct strbuf *b); /* frees, and leaves it empty */
+void strbuf_finish(struct strbuf *b); /* frees the buffer and leaves b empty */
 
 /* ---- hashes ---- */
-uint64_t hash_bytes(const void *p, size_t len, uint64_t seed); /* for tables in memory only */
+/* For tables in memory only; the value is never stored in a file. */
+uint64_t hash_bytes(const void *p, size_t len, uint64_t seed);
 /* Returns the i-th number of the random sequence of a seed: SplitMix64 (Steele, Lea, Flood
  * 2014). */
 uint64_t random_bits(uint64_t seed, uint64_t i);
-void sha256(const void *p, size_t len, uint8_t ret_digest[32]); /* FIPS 180-4; for cache keys */
-void hex_encode(const uint8_t *p, size_t len, char *ret_text /* 2*len+1 */);
+/* Computes SHA-256 (FIPS 180-4), for cache keys. */
+void sha256(const void *p, size_t len, uint8_t ret_digest[32]);
+void hex_encode(const uint8_t *p, size_t len, char *ret_text /* at least 2 * len + 1 bytes */);
 
 #endif

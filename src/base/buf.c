@@ -37,7 +37,7 @@ void vec_free(void **at, size_t *len, size_t *cap)
 	*len = *cap = 0;
 }
 
-/* Makes space for len more bytes and the NUL. */
+/* Makes room for len more bytes and the NUL. */
 static bool strbuf_reserve(struct strbuf *b, size_t len)
 {
 	size_t want = b->cap ? b->cap : 64;

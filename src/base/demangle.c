@@ -13,13 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_COPIES (1u << 27) /* enough for the names in CUB; at most some 60 MB */
+/* limit for can_expand: enough for the names in CUB, and some 60 MB at most */
+#define MOST_COPIES (1u << 27)
 
 typedef char *cxa_demangle_fn(const char *symbol, char *buf, size_t *size, int *ret_status);
 
 static struct {
 	pthread_once_t once;
-	cxa_demangle_fn *fn; /* NULL: there is no libstdc++ */
+	cxa_demangle_fn *fn; /* NULL if no libstdc++ was found */
 } libstdcxx = {.once = PTHREAD_ONCE_INIT};
 
 static void find_libstdcxx(void)
@@ -82,7 +83,7 @@ static bool demangle_beginning(const char *symbol, struct strbuf *out)
 	bool is = strncmp(symbol, "_Z", 2) == 0, nested = is && symbol[2] == 'N', any = false;
 	const char *at = is ? symbol + 2 + nested : "";
 
-	at += strspn(at, "rVK"); /* of a member function */
+	at += strspn(at, "rVK"); /* qualifiers of a member function */
 	if (strncmp(at, "St", 2) == 0) {
 		strbuf_puts(out, "std");
 		at += 2;
@@ -120,7 +121,7 @@ const char *demangle_name(const char *symbol, char *buf, size_t size)
 	return buf;
 }
 
-/* ---- matching a user's text ---- */
+/* ---- matching a demangled name with the user's text ---- */
 
 /* Returns the index of the parameter list: the first "(" outside "<...>" that is not part of a
  * name. Returns the length of s if there is none. */
@@ -141,7 +142,7 @@ static size_t find_params(const char *s)
 	return i;
 }
 
-/* Returns true if the texts differ only in spaces. */
+/* Returns true if the texts are equal apart from spaces. */
 static bool same_text(const char *a, size_t a_len, const char *b)
 {
 	const char *end = a + a_len;
@@ -193,7 +194,7 @@ static bool tail_matches(const char *name, size_t len, const char *wanted)
 	return is;
 }
 
-/* Compares a C++ name with a user's text. Modifies that text. */
+/* Compares a demangled C++ name with the user's text, which is modified. */
 static bool text_matches(const char *text, char *wanted)
 {
 	size_t name = find_params(text), wanted_name = find_params(wanted);

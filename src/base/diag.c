@@ -76,7 +76,7 @@ void diag_hint(struct diag_list *d, const char *fmt, ...)
 {
 	va_list ap;
 
-	/* The entry for this hint was dropped, or there is none. */
+	/* The list is empty, or it dropped the entry that this hint belongs to. */
 	if (!d->len || d->dropped)
 		return;
 	va_start(ap, fmt);
@@ -123,7 +123,7 @@ static void render_source(
 		len--;
 	if (!e->col || col > len)
 		col = len;
-	/* Of a very long line, only the part around the column is shown. */
+	/* Only the part of a very long line around the column is shown. */
 	if (col > LINE_SHOWN_MAX / 2 && len > LINE_SHOWN_MAX) {
 		size_t cut = col - LINE_SHOWN_MAX / 2;
 
@@ -136,7 +136,7 @@ static void render_source(
 	for (size_t i = 0; i < len; i++) {
 		char c = s[i];
 
-		/* Control characters would move a terminal's cursor. */
+		/* Control characters could move the terminal's cursor. */
 		strbuf_add(out, (unsigned char)c < 32 && c != '\t' ? "?" : c == 127 ? "?" : &c, 1);
 	}
 	strbuf_puts(out, "\n");

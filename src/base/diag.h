@@ -14,16 +14,16 @@ enum diag_level { DIAG_NOTE, DIAG_WARNING, DIAG_ERROR };
 
 struct diag {
 	enum diag_level level;
-	uint32_t line, col; /* from 1; 0: the whole file */
-	uint32_t span;      /* characters to underline, at least 1 */
+	uint32_t line, col; /* counted from 1; 0 for the whole file */
+	uint32_t span;      /* number of characters to underline, at least 1 */
 	const char *message;
-	const char *hint; /* the next step, or NULL */
+	const char *hint; /* the next step for the user, or NULL */
 };
 
 struct diag_list {
 	struct arena *arena;
-	const char *file; /* as shown */
-	const char *text; /* the source, for printing the line; may be NULL */
+	const char *file; /* file name as printed */
+	const char *text; /* source text, from which the line is printed; may be NULL */
 	size_t text_len;
 	struct diag at[DIAG_MAX];
 	unsigned len, errors, dropped;
@@ -35,7 +35,8 @@ void diag_add(struct diag_list *d, enum diag_level level, uint32_t line, uint32_
 	uint32_t span, const char *fmt, ...) HD_PRINTF(6, 7);
 /* Adds an error about a whole line of input. Returns -EINVAL. */
 int diag_line_error(struct diag_list *d, uint32_t line, const char *fmt, ...) HD_PRINTF(3, 4);
-void diag_hint(struct diag_list *d, const char *fmt, ...) HD_PRINTF(2, 3); /* for the last one */
+/* Adds a hint to the last entry. */
+void diag_hint(struct diag_list *d, const char *fmt, ...) HD_PRINTF(2, 3);
 /* Appends each entry in order: "file:line:col: error: message", the source line, a caret and the
  * hint. */
 void diag_render(const struct diag_list *d, struct strbuf *out);

@@ -12,7 +12,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#define PREFIX_LEN 7 /* all names of the table begin with HEDDLE_ */
+#define PREFIX_LEN 7 /* length of HEDDLE_, the prefix of all names in the table */
 
 enum kind { WORD, COUNT, ANY };
 
@@ -90,7 +90,7 @@ static bool is_wrong(const struct variable *v, const char *value, char *buf, siz
 	return true;
 }
 
-/* A name that is not in the table. */
+/* Writes a message about a variable whose name is not in the table. */
 static void say_unknown(const char *name, size_t len, char *buf, size_t size)
 {
 	for (unsigned i = 0; i < ENV_VARIABLES; i++) {

@@ -74,7 +74,7 @@ static uint32_t ror(uint32_t v, int n)
 	return v >> n | v << (32 - n);
 }
 
-/* Adds one 64-byte block to the state (FIPS 180-4, 6.2.2). */
+/* Processes one 64-byte block (FIPS 180-4, 6.2.2). */
 static void sha_block(uint32_t h[8], const uint8_t *p)
 {
 	uint32_t w[64], s[8];

@@ -23,7 +23,8 @@ static void write_indent(struct json *j)
 		strbuf_puts(j->out, "  ");
 }
 
-/* Escapes a character that would control a terminal: heddle's JSON is also read on one. */
+/* Escapes characters that control a terminal, because users also read heddle's JSON in
+ * terminals. */
 static void write_escaped(struct strbuf *out, const unsigned char *s, unsigned n)
 {
 	uint32_t c = n == 1 ? s[0] : s[0] & (0x7fu >> n);
@@ -64,7 +65,7 @@ static void write_quoted(struct strbuf *out, const char *text)
 	strbuf_puts(out, "\"");
 }
 
-/* Writes the text before a value: comma, line break, key. */
+/* Writes what precedes a value: the comma, line break and key. */
 static void begin_value(struct json *j, const char *key)
 {
 	uint64_t bit = (uint64_t)1 << (j->depth & 63);
@@ -167,5 +168,12 @@ void json_bool(struct json *j, const char *key, bool value)
 {
 	begin_value(j, key);
 	strbuf_puts(j->out, value ? "true" : "false");
+	end_value(j);
+}
+
+void json_raw(struct json *j, const char *key, const char *text)
+{
+	begin_value(j, key);
+	strbuf_puts(j->out, text);
 	end_value(j);
 }

@@ -15,14 +15,17 @@ struct json {
 };
 
 void json_init(struct json *j, struct strbuf *out);
-/* key is NULL in arrays and at the top level. */
+/* In arrays and at the top level, key is NULL. */
 void json_begin_object(struct json *j, const char *key);
 void json_begin_array(struct json *j, const char *key);
 void json_end(struct json *j, char close /* '}' or ']' */);
-void json_str(struct json *j, const char *key, const char *value); /* NULL value: null */
+/* A value of NULL is written as null. */
+void json_str(struct json *j, const char *key, const char *value);
 void json_int(struct json *j, const char *key, int64_t value);
 void json_uint(struct json *j, const char *key, uint64_t value);
 void json_num(struct json *j, const char *key, double value);
+/* Writes a value that is JSON already, on one line. */
+void json_raw(struct json *j, const char *key, const char *text);
 void json_bool(struct json *j, const char *key, bool value);
 
 #endif

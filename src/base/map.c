@@ -11,7 +11,7 @@
 
 #define FIRST_CAP 64
 
-/* The place of this key: its entry, or the free place where it belongs. */
+/* Returns the entry of this key, or the free entry where the key belongs. */
 static struct hash_map_entry *find_place(const struct hash_map *m, uint64_t key, const char *text)
 {
 	size_t i = (key ^ key >> 32) * 0x9e3779b97f4a7c15u >> 32 & (m->cap - 1);

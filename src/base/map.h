@@ -13,18 +13,20 @@
 #include <stdint.h>
 
 struct hash_map_entry {
-	uint64_t key;     /* of a text: its hash */
-	const char *text; /* NULL: the key is a number or an address */
-	void *value;      /* NULL: the place is free */
+	uint64_t key;     /* the hash of `text`, if the key is a text */
+	const char *text; /* NULL if the key is a number or an address */
+	void *value;      /* NULL if the entry is free */
 };
 
 struct hash_map {
 	struct hash_map_entry *at;
-	size_t len, cap; /* entries; places, 0 or a power of two, at most half of them taken */
+	/* number of used entries; number of all entries: 0 or a power of two, at least twice
+	 * `len` */
+	size_t len, cap;
 };
-void hash_map_free(struct hash_map *m); /* leaves it empty; keys and values are the caller's */
+void hash_map_free(struct hash_map *m); /* empties the map; the caller owns keys and values */
 
-/* NULL: there is none. */
+/* These return NULL if the map does not have the key. */
 void *hash_map_get(const struct hash_map *m, uint64_t key);
 void *hash_map_at(const struct hash_map *m, const void *address);
 void *hash_map_named(const struct hash_map *m, const char *text);

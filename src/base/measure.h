@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The clock, and statistics of measured values. */
+/* Clock, and statistics of measured values. */
 #ifndef HEDDLE_MEASURE_H
 #define HEDDLE_MEASURE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The one place where text becomes a number. */
+/* All parsing of numbers is in this file. */
 #include "base/number.h"
 
 #include <ctype.h>
@@ -101,11 +101,11 @@ int number_parse_scaled(const char *text, uint64_t min, uint64_t max, uint64_t *
 	return n.too_large || !end ? -ERANGE : check_range(n.value, min, max, ret);
 }
 
-/* ---- with a fraction ---- */
+/* ---- numbers with a fraction ---- */
 
 static struct {
 	pthread_once_t once;
-	locale_t c; /* 0: out of memory */
+	locale_t c; /* 0 if out of memory */
 } plain = {.once = PTHREAD_ONCE_INIT};
 
 static void make_plain(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds the files that are installed with heddle. */
+/* Finds files that are installed as parts of heddle. */
 #ifndef HEDDLE_BASE_PART_H
 #define HEDDLE_BASE_PART_H
 

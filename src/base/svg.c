@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Writes the elements of pictures. */
+/* Writes elements of SVG pictures. */
 #include "base/svg.h"
 
 #define GREY "#868e96"

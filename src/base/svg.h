@@ -19,7 +19,7 @@ void svg_text(struct strbuf *out, double x, double y, const char *anchor, const 
 	const char *text);
 void svg_rect(struct strbuf *out, double x, double y, double width, double height, const char *fill,
 	const char *style);
-/* A grey line from (x, y) to the right (dx) and down (dy). */
+/* Draws a gray line from (x, y) to (x + dx, y + dy). */
 void svg_line(struct strbuf *out, double x, double y, double dx, double dy);
 
 #endif

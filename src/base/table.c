@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keeps a string. Returns its offset in t->text. */
+/* Appends a string to t->text. Returns its offset there. */
 static size_t keep(struct table *t, const char *text)
 {
 	size_t at = t->text.len;

@@ -21,35 +21,35 @@ struct table_row {
 	bool has_note, is_line;
 };
 
-/* All zeros: a table without columns. */
+/* All zeros is a table without columns. */
 struct table {
 	unsigned margin;    /* spaces before each row */
-	unsigned limit;     /* longer rows are cut after this many bytes; 0: none are */
-	struct strbuf text; /* heads and cells, each with its NUL */
+	unsigned limit;     /* longer rows are cut after this many bytes; 0: no limit */
+	struct strbuf text; /* texts of heads and cells, each with its NUL */
 	VEC(struct table_column) columns;
 	VEC(size_t) cells; /* offsets in text */
 	VEC(struct table_row) rows;
 	bool failed; /* memory ran out */
 };
 
-/* Adds a column. width is its least width in bytes, negative to align it to the left, as printf takes
- * it. The head is copied. */
+/* Adds a column. width is its minimum width in bytes; a negative width aligns it to the left, as in
+ * printf. The head is copied. */
 void table_column(struct table *t, int width, const char *head);
-/* Begins a row. Cells that a row lacks at its end are empty. */
+/* Begins a row. Cells missing at the row's end are empty. */
 void table_row(struct table *t);
 /* Adds the next cell of the row. Cells beyond the last column are left out. */
 void table_cell(struct table *t, const char *fmt, ...) HD_PRINTF(2, 3);
-/* Adds a number with so many digits after the point, followed by its unit; a dash if it is not
- * finite. */
+/* Adds a number with this many digits after the point, followed by its unit. Adds a dash if the
+ * number is not finite. */
 void table_number(struct table *t, int digits, double value, const char *unit);
 /* Ends the row with text of any length, which follows its last cell and belongs to no column. */
 void table_note(struct table *t, const char *text);
-/* Adds a row that is one line of text across the columns. */
+/* Adds a row that is one line of text across all columns. */
 void table_line(struct table *t, const char *text);
 /* Appends the table: the heads (unless all are empty), and the rows. Spaces at the end of a row are
  * left out. If memory ran out, out->failed is set. */
 void table_print(const struct table *t, struct strbuf *out);
-/* Frees the table, which is then all zeros. */
+/* Frees the table and sets it to all zeros. */
 void table_finish(struct table *t);
 
 #endif

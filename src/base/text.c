@@ -51,12 +51,12 @@ bool text_is_plain(const char *text, unsigned n)
 	} others[] = {
 		{0, 0x1f}, {0x7f, 0x9f}, {0xad, 0xad}, /* controls, soft hyphen */
 		{0x61c, 0x61c},                        /* Arabic letter mark */
-		{0x180e, 0x180e},                      /* no width */
-		{0x200b, 0x200f},                      /* no width; marks of direction */
-		{0x2028, 0x202e},                      /* separators; embeddings and overrides */
-		{0x2060, 0x206f},                      /* no width; isolates */
+		{0x180e, 0x180e},                      /* Mongolian vowel separator (zero width) */
+		{0x200b, 0x200f},                      /* zero-width characters, direction marks */
+		{0x2028, 0x202e},                      /* separators, bidirectional controls */
+		{0x2060, 0x206f},                      /* zero-width characters, isolates */
 		{0xfe00, 0xfe0f},                      /* variation selectors */
-		{0xfeff, 0xfeff}, {0xfff9, 0xfffb},    /* no width; annotations */
+		{0xfeff, 0xfeff}, {0xfff9, 0xfffb},    /* zero-width space, annotations */
 		{0xe0000, 0xe0fff},                    /* tags */
 	};
 	const unsigned char *s = (const unsigned char *)text;
@@ -103,7 +103,7 @@ void text_wrap(const char *text, unsigned columns, unsigned indent, struct strbu
 		size_t len = strlen(text), room = columns - margin, cut = len;
 
 		if (columns && len > room) {
-			/* Spaces at the beginning are the text's own indent. */
+			/* Leading spaces are indentation, so the line is not broken there. */
 			size_t first = strspn(text, " ");
 
 			for (cut = room; cut > first && text[cut] != ' '; cut--)

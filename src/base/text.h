@@ -29,7 +29,7 @@ void text_plain(char *text, size_t len, const char *keep);
  * is the singular of one that takes -s, or -es after ch, s, sh and x. */
 #define TEXT_COUNTED 64
 const char *text_counted(char buf[TEXT_COUNTED], uint64_t n, const char *noun);
-/* The same, in a buffer that lasts as long as the block around it. */
+/* Does the same in a buffer that lasts until the enclosing block ends. */
 #define COUNTED(n, noun) text_counted((char[TEXT_COUNTED]){0}, n, noun)
 
 /* Appends text in lines of at most `columns` characters, broken at spaces, each with a newline. Lines

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Owners and modes of files that heddle reads. */
+/* Checks the owner and mode of files that heddle reads. */
 #include "trust.h"
 
 #include <errno.h>

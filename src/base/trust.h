@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Whether a file can be believed: its owner is this user or root, and no other user can write to it
- * or replace it. */
+/* Decides whether a file can be trusted: its owner is this user or root, and no other user can
+ * write to it or replace it. */
 #ifndef HEDDLE_BASE_TRUST_H
 #define HEDDLE_BASE_TRUST_H
 

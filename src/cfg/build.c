@@ -16,7 +16,7 @@ static bool is_leaving(const struct ptx_stmt *s)
 	return s->kind == PTX_INSN && (s->mn->flags & (PTX_F_BRANCH | PTX_F_EXIT));
 }
 
-/* Divides the body into blocks of at least one statement. */
+/* Splits the body into blocks of at least one statement each. */
 static int cut(struct arena *a, struct cfg *g)
 {
 	const struct ptx_stmt *s = g->f->body.at;
@@ -34,7 +34,7 @@ static int cut(struct arena *a, struct cfg *g)
 		start = is_leaving(&s[i]);
 	}
 	if (n == 0)
-		n = 1; /* an empty body still has an entry */
+		n = 1; /* an empty body still has an entry block */
 	g->n = n + 1;
 	g->exit = n;
 	g->at = ARENA_ARRAY(a, struct cfg_block, g->n);
@@ -128,7 +128,7 @@ static uint32_t table_targets(
 	}
 	if (!g->has_indirect)
 		return n;
-	n = 0; /* it may go anywhere that has a name */
+	n = 0; /* every label counts as a target */
 	for (size_t i = 0; i < p->n; i++)
 		n = add_unique(to, n, p->at[i].block);
 	return n;

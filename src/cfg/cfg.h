@@ -12,14 +12,15 @@
 #define CFG_NONE UINT32_MAX
 
 struct cfg_block {
-	uint32_t first, end; /* statements [first, end) of the body */
+	uint32_t first, end; /* the block is body statements [first, end) */
 	uint32_t n_succ, n_pred;
-	uint32_t *succ, *pred; /* block numbers; the function's end is block cfg->exit */
-	uint32_t idom, ipdom;  /* CFG_NONE: none, or not reachable */
+	uint32_t *succ, *pred; /* block numbers; a return leads to block cfg->exit */
+	/* immediate (post)dominator; CFG_NONE: none, or the block is unreachable */
+	uint32_t idom, ipdom;
 	/* Intervals in the dominator and postdominator trees: the visit number of this block, and
 	 * the visit number of the last block in its subtree. */
 	uint32_t dom_first, dom_last, pdom_first, pdom_last;
-	uint32_t order;       /* reverse postorder; CFG_NONE: unreachable */
+	uint32_t order;       /* index in reverse postorder; CFG_NONE: unreachable */
 	uint32_t loop_header; /* header of the innermost natural loop; CFG_NONE: not in a loop */
 	/* the last instruction is a guarded branch or exit, so control can also fall through */
 	bool ends_predicated;
@@ -31,8 +32,8 @@ struct cfg {
 	uint32_t n;
 	uint32_t exit;
 	struct cfg_block *at;
-	uint32_t *block_of; /* for each statement */
-	bool has_indirect;  /* some brx has an unknown target list: edges are missing */
+	uint32_t *block_of; /* for each statement: its block */
+	bool has_indirect;  /* some brx has an unknown target list, so edges may be missing */
 	bool irreducible;
 };
 
@@ -45,9 +46,10 @@ bool cfg_postdominates(const struct cfg *g, uint32_t a, uint32_t b);
 
 /* ---- liveness: one bit set per block over dense register numbers ---- */
 struct cfg_liveness {
-	uint32_t words;                       /* 64-bit words a set */
-	uint64_t *live_in, *live_out;         /* n sets of `words` words each */
-	uint32_t max_live_b32, max_live_pred; /* peak demand; 64-bit registers count twice */
+	uint32_t words;               /* 64-bit words per set */
+	uint64_t *live_in, *live_out; /* one set per block, each of `words` words */
+	/* peak register pressure; a 64-bit register counts as two */
+	uint32_t max_live_b32, max_live_pred;
 };
 int cfg_liveness(struct arena *a, const struct cfg *g, struct cfg_liveness **ret);
 /* Computes the same liveness, but on demand for one register and one block at a time. */
@@ -59,14 +61,14 @@ bool cfg_live_in(struct cfg_spans *s, uint32_t reg, uint32_t block);
 /* ---- uniformity: which values and paths are the same for all threads of a warp or block ---- */
 enum cfg_uniform {
 	CFG_DIVERGENT = 0,
-	CFG_WARP_UNIFORM = 1,  /* same in all threads of a warp */
-	CFG_BLOCK_UNIFORM = 2, /* same in all threads of a block */
+	CFG_WARP_UNIFORM = 1,  /* all threads of a warp have the same value */
+	CFG_BLOCK_UNIFORM = 2, /* all threads of a block have the same value */
 };
 struct cfg_uniformity {
 	/* uniformity level (enum cfg_uniform) of each register: the minimum over its definitions
 	 * and the branches that control them */
 	uint8_t *reg;
-	uint8_t *block; /* per block: whether the threads that reach it do so together */
+	uint8_t *block; /* for each block: which threads reach it together (enum cfg_uniform) */
 };
 /* Facts that the caller knows or assumes. */
 enum cfg_assume {
@@ -94,20 +96,20 @@ uint32_t cfg_influence(
 
 /* ---- demand ---- */
 struct cfg_demand {
-	uint64_t static_shared_bytes; /* with alignment, callees included */
+	uint64_t static_shared_bytes; /* includes alignment padding and the memory of callees */
 	bool dynamic_shared;
 };
 void cfg_demand(const struct ptx_module *m, const struct ptx_func *f, struct cfg_demand *ret);
 /* ---- sizes that no driver accepts ---- */
-#define CFG_CONST_LIMIT  65536 /* bytes of a module's constants */
-#define CFG_SHARED_LIMIT 49152 /* bytes of an entry's static shared memory */
-/* Returns the size of all of a module's constants, used or not. */
+#define CFG_CONST_LIMIT  65536 /* bytes of all constants of a module */
+#define CFG_SHARED_LIMIT 49152 /* bytes of static shared memory of an entry */
+/* Returns the total size of a module's constants, including unused ones. */
 uint64_t cfg_const_bytes(const struct ptx_module *m);
 /* Adds an error to diags for each size that ptxas refuses: constants, and static shared memory and
  * parameters of entries. Returns the number of errors. */
 unsigned cfg_check_limits(const struct ptx_module *m, struct diag_list *diags);
 
-bool cfg_blocks_1d(const struct ptx_func *f); /* .reqntid N, 1, 1 */
+bool cfg_blocks_1d(const struct ptx_func *f); /* true if .reqntid is N, 1, 1 */
 /* Estimates the registers per thread that ptxas allocates without a limit: a multiple of 8 of at
  * least 16, and at most 255. For 374 kernels with ptxas 13.0, 62 % of the estimates are the right
  * multiple of 8, and 89 % are off by at most 8. The worst are 0.5 and 1.5 times the true count.

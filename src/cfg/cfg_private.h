@@ -8,11 +8,11 @@
 #include "cfg/cfg.h"
 
 struct cfg_order {
-	uint32_t *at; /* malloc'ed; postorder */
+	uint32_t *at; /* block numbers in postorder, from malloc */
 	uint32_t n;
 };
 int cfg_walk(const struct cfg *g, uint32_t start, bool backwards, struct cfg_order *ret);
-/* Computes idom and ipdom, and the intervals in their trees. */
+/* Computes idom, ipdom, and the intervals of both trees. */
 int cfg_find_dominators(struct cfg *g);
 
 /* Returns in *ret the greatest total weight of registers that are live at the same time. `weight`
@@ -20,16 +20,17 @@ int cfg_find_dominators(struct cfg *g);
 int cfg_peak(
 	const struct cfg *g, const struct cfg_liveness *l, const uint8_t *weight, uint32_t *ret);
 
-/* linear.c: integers in registers. */
+/* ---- linear.c: known properties of integer registers ---- */
 struct cfg_linear {
 	bool blocks_1d;
-	uint8_t *number; /* per register: it holds the thread's index within its block */
-	uint8_t *zeros;  /* per register: number of low bits known to be 0 */
+	uint8_t *number; /* for each register: 1 if it holds the thread's index within its block */
+	uint8_t *zeros;  /* for each register: how many of its low bits are known to be 0 */
 };
 int cfg_linear_find(const struct cfg *g, bool blocks_1d, struct cfg_linear *ret);
-void cfg_linear_finish(struct cfg_linear *l); /* also after a failure */
+void cfg_linear_finish(struct cfg_linear *l); /* call it after a failure, too */
 bool cfg_is_thread_number(const struct cfg_linear *l, const struct ptx_opd *o);
 unsigned cfg_zeros(const struct cfg_linear *l, const struct ptx_opd *o);
-bool cfg_is_plain_integer(const struct ptx_mnem *mn); /* 32 or 64 bits; the low half of products */
+/* true for 32-bit and 64-bit integers, including mul.lo */
+bool cfg_is_plain_integer(const struct ptx_mnem *mn);
 
 #endif

@@ -26,8 +26,8 @@ struct link {
 
 struct merge {
 	uint32_t block;
-	uint32_t is;   /* the node that replaces it, or itself */
-	uint32_t node; /* its number in the graph, if it is kept */
+	uint32_t is;   /* the node that replaces this one; this node itself if none does */
+	uint32_t node; /* node number in the finished graph, unless the merge was replaced */
 };
 
 struct search {
@@ -38,25 +38,25 @@ struct search {
 	VEC(struct link) links;
 	uint32_t stmt;
 	bool failed;
-	uint32_t entry; /* the node of the register's value at the function's entry */
+	uint32_t entry; /* node of the register's value at function entry */
 	/* place: index of each block in reverse postorder, with unreachable blocks last; at: the
 	 * block at each index */
 	uint32_t *place, *at;
 	uint32_t *after; /* for each definition: the node of the register's value after it */
-	/* Of the register in hand: */
-	uint32_t reg, first; /* its first definition */
+	/* State for the current register: */
+	uint32_t reg, first; /* first: index of its first definition */
 	/* For each block: the index of the register's first unguarded definition in it (kill), and
 	 * of its last definition (last), both plus 1. The arrays are not cleared between registers.
 	 * The definitions of one register have successive indices, which begin at `first`. So an
 	 * entry of at most `first` is left from an earlier register, and means that the block has
 	 * no such definition. */
 	uint32_t *kill, *last;
-	uint32_t *live; /* for each block: register + 1 that was last found live there */
+	uint32_t *live; /* for each block: the last register found live at its beginning, plus 1 */
 	/* for each block where the register is live: the node of its value at the block's
 	 * beginning; CFG_NONE: not known yet */
 	uint32_t *begin;
-	VEC(uint32_t) places;     /* of the blocks where it is alive */
-	VEC(struct merge) merges; /* numbered from `base` on, until all merges are known */
+	VEC(uint32_t) places;     /* indices of the blocks where the register is live */
+	VEC(struct merge) merges; /* node numbers begin at `base` until all merges are known */
 	uint32_t base;
 };
 
@@ -234,7 +234,7 @@ static void find_live(struct search *s)
 		qsort(s->places.at, s->places.len, sizeof(s->places.at[0]), by_number);
 }
 
-/* Returns the node itself, or the node that replaces it. */
+/* Returns the node that replaces this node, or the node itself. */
 static uint32_t resolve(struct search *s, uint32_t node)
 {
 	while (node != CFG_NONE && node >= s->base && s->merges.at[node - s->base].is != node) {
@@ -325,7 +325,7 @@ static void drop_merges(struct search *s)
 	}
 }
 
-/* A node's number in the graph. */
+/* Returns the number that a node has in the finished graph. */
 static uint32_t final(struct search *s, uint32_t node)
 {
 	node = resolve(s, node);
@@ -388,7 +388,7 @@ static int make_lists(struct arena *a, const struct search *s)
 	c->to = arena_alloc(a, (s->links.len + 1) * sizeof(*c->to));
 	if (!c->to_of || !c->to)
 		return -ENOMEM;
-	fill = c->to_of + 1; /* start of each node's list; once a list is filled, its end */
+	fill = c->to_of + 1; /* start of each node's list; once the list is filled, its end */
 	for (size_t i = 0; i < s->links.len; i++)
 		fill[s->links.at[i].from + 1]++;
 	for (uint32_t i = 0; i < c->n_nodes; i++)

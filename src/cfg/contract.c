@@ -15,16 +15,17 @@ struct finding {
 	const struct cfg *g;
 	const struct cfg_chains *c;
 	struct contract *ret;
-	VEC(uint32_t) todo;   /* nodes of chains */
-	VEC(uint32_t) sums;   /* sums that read the current product */
-	bool alone;           /* no other value reaches those reads */
-	uint32_t *seen, mark; /* by node */
+	VEC(uint32_t) todo;   /* worklist of nodes of the chains */
+	VEC(uint32_t) sums;   /* all sums that read the current product */
+	bool alone;           /* true if no other value reaches these reads */
+	uint32_t *seen, mark; /* seen: for each node, the last mark */
 	/* For each addition, and for each of its two source operands: the multiplication that ptxas
 	 * may fuse into it. */
 	struct contract_fused *may;
-	uint32_t *readers, *takers; /* per product: sums that can take it, and sums that do */
+	/* for each product: how many sums can take it, and how many do */
+	uint32_t *readers, *takers;
 	const struct ptx_mnem *asked[2];
-	bool may_take; /* asked[0] may take a product of asked[1] */
+	bool may_take; /* cached answer: whether asked[0] may take a product of asked[1] */
 };
 
 static bool is_fraction(uint8_t type)
@@ -91,7 +92,7 @@ bool contract_splits(const struct ptx_stmt *s)
 	}
 }
 
-/* Returns true if s only copies or negates the product. */
+/* Returns true if s only copies or negates a product. */
 static bool is_through(const struct ptx_stmt *s, const struct ptx_stmt *product)
 {
 	if (s->kind != PTX_INSN || s->guard != PTX_NO_REG || s->n != 2 ||
@@ -150,7 +151,7 @@ static int look_at_use(struct finding *x, const struct ptx_stmt *product, uint32
 	const struct ptx_stmt *s = stmt(x, at);
 
 	x->alone &= x->c->only[x->c->n_defs + use] != CFG_SEVERAL;
-	/* m + m is not contracted. */
+	/* ptxas does not contract m + m. */
 	if (may_take(x, s, product) && s->opd[1].kind == PTX_OPD_REG &&
 		s->opd[2].kind == PTX_OPD_REG && s->opd[1].reg == s->opd[2].reg)
 		return 1;
@@ -279,7 +280,7 @@ static bool note_fused(struct finding *x, uint32_t product, uint32_t sum)
 		if (leads_to(x, &stmt(x, sum)->opd[i], sum, product, &now.negated))
 			now.operand = i;
 	if (f->operand || x->ret->from[sum] != CFG_NONE || x->ret->unfused[sum]) {
-		f->operand = 0; /* ambiguous: several products */
+		f->operand = 0; /* ambiguous: more than one product */
 		return false;
 	}
 	if (!now.operand || !stays(x, &p->opd[1], product) || !stays(x, &p->opd[2], product))

@@ -57,7 +57,7 @@ struct contract {
 	 * - The product has a constant factor and sums in other blocks, but it is a division, or a
 	 *   factor may change before a sum. */
 	uint32_t doubtful;
-	uint32_t n; /* sums that have a product */
+	uint32_t n; /* number of sums that are contracted with a product */
 };
 /* Finds the contractions and allocates the result in the arena. Returns -ENOMEM or -E2BIG
  * (cfg_chains). */

@@ -23,7 +23,7 @@ static void name_operation(const struct ptx_stmt *s, const char *op, char ret[64
 	snprintf(ret, 64, "%s%s", op, s->mn->text + strcspn(s->mn->text, "."));
 }
 
-/* Emits the negation of an operand into a register. */
+/* Emits an instruction that negates an operand, and returns the result's register. */
 static struct ptx_opd negated(
 	struct settling *x, const struct ptx_stmt *sum, const struct ptx_opd *o)
 {
@@ -47,7 +47,7 @@ static struct ptx_opd negated(
 	return ret;
 }
 
-/* Emits a contracted sum as one instruction: a * b + c. */
+/* Emits a contracted sum as one fused instruction: a * b + c. */
 static void put_fused(
 	struct settling *x, const struct ptx_stmt *sum, const struct contract_fused *f)
 {

@@ -78,7 +78,7 @@ void cfg_demand(const struct ptx_module *m, const struct ptx_func *f, struct cfg
 struct weighing {
 	const struct ptx_func *f;
 	uint8_t *weight; /* for each PTX register: number of 32-bit registers that it takes */
-	uint8_t *defs;   /* how often it is written: 0, 1, or 2 for more */
+	uint8_t *defs;   /* number of instructions that write the register: 0, 1, or 2 for more */
 };
 
 static void count_def(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
@@ -117,7 +117,8 @@ static bool is_made_again(const struct weighing *w, const struct ptx_stmt *s)
 	case PTX_OP_ld:
 		return w->f->is_entry && s->mn->space == PTX_PARAM && from->kind == PTX_OPD_ADDR &&
 		       from->list[0].kind == PTX_OPD_SYM;
-	case PTX_OP_cvt: /* from 32 to 64 bits: products and sums of addresses take 32 */
+	/* from 32 to 64 bits: address arithmetic reads the 32-bit register directly */
+	case PTX_OP_cvt:
 		return s->mn->n_types == 2 &&
 		       (s->mn->type[0] == PTX_U64 || s->mn->type[0] == PTX_S64) &&
 		       (s->mn->type[1] == PTX_U32 || s->mn->type[1] == PTX_S32);

@@ -14,11 +14,11 @@
 struct tree {
 	const struct cfg *g;
 	bool backwards;
-	uint32_t n;       /* blocks that the walk reached */
-	uint32_t *number; /* of a block; CFG_NONE: not reached */
+	uint32_t n;       /* number of blocks that the walk reached */
+	uint32_t *number; /* by block number; CFG_NONE: the walk did not reach the block */
 	uint32_t *block, *parent, *semi, *dom;
 	uint32_t *ancestor, *label; /* a forest of the processed vertices, with path compression */
-	uint32_t *bucket, *next;    /* those that have it as semidominator */
+	uint32_t *bucket, *next;    /* linked list of the vertices that have this semidominator */
 	uint32_t *stack;
 };
 

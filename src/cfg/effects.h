@@ -17,8 +17,8 @@ enum cfg_memory {
 	CFG_SHARED = 2,
 	CFG_LOCAL = 4,
 	CFG_CONST = 8,
-	CFG_PARAM = 16,      /* of the function itself */
-	CFG_CALL_PARAM = 32, /* .param declared in the body */
+	CFG_PARAM = 16,      /* parameters of the function itself */
+	CFG_CALL_PARAM = 32, /* .param variables declared in the body, for calls */
 	CFG_GENERIC = CFG_GLOBAL | CFG_SHARED | CFG_LOCAL,
 	CFG_MEMORY = 63,
 };
@@ -32,16 +32,16 @@ struct cfg_effects {
 	/* true if it orders all accesses that other threads can see: fences, barriers, acquire and
 	 * release */
 	bool fence;
-	bool barrier; /* of a block, or wider */
+	bool barrier; /* a barrier of a block or of a wider scope */
 	/* true if it must not gain or lose control dependences; such instructions keep their
 	 * order */
 	bool convergent;
 	/* true if the instruction starts work that continues after it, or waits for such work */
 	bool async;
 	bool reads_cc, writes_cc;
-	bool time;   /* reads a clock, or waits */
-	bool trap;   /* ends, or stops, the whole grid */
-	bool leaves; /* branches and exits, including trap */
+	bool time;   /* reads a clock or waits */
+	bool trap;   /* ends or stops the whole grid */
+	bool leaves; /* branches, exits and traps */
 	bool call;
 	/* true if the instruction is not in ops.def; every other effect is then assumed, except
 	 * barrier and leaves */

@@ -15,7 +15,7 @@ static uint64_t place(uint64_t end, const struct ptx_sym *sym)
 	uint64_t bytes = sym->bytes;
 
 	if (sym->kind == PTX_SYM_PARAM && !bytes)
-		bytes = 8; /* an opaque type such as .texref: a 64-bit handle */
+		bytes = 8; /* opaque type such as .texref: a 64-bit handle */
 	return round_up(end, sym->align ? sym->align : MAX(natural, 1u)) + bytes;
 }
 
@@ -51,7 +51,7 @@ uint64_t cfg_const_bytes(const struct ptx_module *m)
 	return sum_of(m, PTX_CONST);
 }
 
-/* The most bytes that an entry's parameters may have. */
+/* Returns the largest size of an entry's parameters, in bytes. */
 static uint32_t param_limit(const struct ptx_module *m)
 {
 	return m->version >= 81 && m->sm >= 70 ? 32764 : 4352;

@@ -34,7 +34,7 @@
 
 struct search {
 	const struct ptx_func *f;
-	uint8_t *n_defs; /* of each register, at most 2 */
+	uint8_t *n_defs; /* for each register: number of its definitions, at most 2 */
 	uint16_t *sum;
 	uint8_t *zeros;
 };
@@ -200,7 +200,7 @@ static void solve(struct search *c)
 
 static bool is_number(uint16_t sum, bool blocks_1d)
 {
-	if (blocks_1d) /* tid.y and tid.z are 0 there */
+	if (blocks_1d) /* tid.y and tid.z are 0 in one-dimensional blocks */
 		return (sum & (TID_X * 15 | 15)) == TID_X;
 	return sum == NUMBER;
 }

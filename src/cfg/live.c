@@ -28,7 +28,7 @@ static void apply(void *user, uint32_t reg, enum ptx_role role, const struct ptx
 	}
 }
 
-/* Updates the live set from after a statement to before it. */
+/* Turns the set of registers live after a statement into the set live before it. */
 static void step_back(const struct ptx_func *f, const struct ptx_stmt *s, uint64_t *set)
 {
 	struct step st = {set, s->guard != PTX_NO_REG, true};

@@ -17,10 +17,11 @@ struct cfg_spans {
 	const struct cfg *g;
 	/* reads of a register's value at the block's beginning; sorted */
 	VEC(struct access) reads;
-	VEC(struct access) writes; /* that leave nothing of it; sorted */
+	/* writes that overwrite the whole register unconditionally; sorted */
+	VEC(struct access) writes;
 	/* for each register: the last block that reads or writes it, plus 1 */
 	uint32_t *read_in, *written_in;
-	uint32_t *seen, *stack, mark; /* of blocks */
+	uint32_t *seen, *stack, mark; /* for walks over blocks: last mark, worklist, current mark */
 	bool guarded, defs, failed;
 	uint32_t block;
 };

@@ -28,7 +28,7 @@ struct work {
 	/* for each register: uniformity level of its bits 5 and higher, which is at least the
 	 * register's level */
 	uint8_t *above;
-	uint32_t *stack, *seen; /* of blocks; their last mark */
+	uint32_t *stack, *seen; /* block numbers; for each block: its last mark */
 	uint32_t mark;
 	bool changed;
 };
@@ -120,7 +120,7 @@ static uint8_t warp_op_level(const struct work *w, const struct ptx_stmt *s)
 	case PTX_OP_vote:
 	case PTX_OP_redux:
 		return CFG_WARP_UNIFORM;
-	case PTX_OP_shfl: /* the whole warp reads one lane */
+	case PTX_OP_shfl: /* all lanes read the same lane */
 		return s->opd[0].kind == PTX_OPD_REG && ptx_has_mod(s->mn, "idx") &&
 				       is_imm(s, 3, 31) && s->opd[2].kind == PTX_OPD_IMM
 			       ? CFG_WARP_UNIFORM
@@ -302,7 +302,8 @@ static uint8_t result_level(const struct work *w, const struct ptx_stmt *s)
 
 	if (mn->flags & (PTX_F_UNKNOWN | PTX_F_CALL | PTX_F_ATOMIC | PTX_F_READS_CC))
 		return CFG_DIVERGENT;
-	if (mn->op == PTX_OP_bar || mn->op == PTX_OP_barrier) /* a reduction over the block */
+	/* a barrier with a reduction over the block */
+	if (mn->op == PTX_OP_bar || mn->op == PTX_OP_barrier)
 		return s->n == 3 ? CFG_BLOCK_UNIFORM : CFG_DIVERGENT;
 	if (mn->op == PTX_OP_ld)
 		return load_level(w, s);

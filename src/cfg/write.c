@@ -32,11 +32,11 @@ struct writing {
 	struct ptx_func *f;
 	const struct cfg_draft *d;
 	ptx_body body;
-	struct ptx_sym **label; /* by part; NULL: no branch leads to it */
+	struct ptx_sym **label; /* for each part; NULL if no branch leads to the part */
 	/* for each part: index of its first statement; one more entry for the end of the last
 	 * part */
 	uint32_t *first;
-	uint32_t *jump_at; /* by part: index of the branch to `next`, or the part's end */
+	uint32_t *jump_at; /* for each part: index of the branch to `next`, or of the part's end */
 	const struct ptx_mnem *jump, *end;
 };
 
@@ -45,7 +45,7 @@ static bool has_last(const struct cfg_part *p)
 	return p->last.mn != NULL;
 }
 
-/* Whether control may come to `next`. */
+/* Returns true if control can reach `next`. */
 static bool goes_on(const struct cfg_part *p)
 {
 	return !has_last(p) || p->last.guard != PTX_NO_REG;
@@ -195,7 +195,7 @@ static int put_part(struct writing *w, uint32_t i)
 	return p->next == i + 1 ? 0 : put_jump(w, s, p->next);
 }
 
-/* ---- is it what was meant? ---- */
+/* ---- checking that the graph matches the draft ---- */
 static uint32_t block_at(const struct cfg *g, uint32_t stmt)
 {
 	return stmt < g->f->body.len ? g->block_of[stmt] : g->exit;
@@ -269,7 +269,7 @@ static bool is_as_drafted(const struct writing *w, const struct cfg *g, uint32_t
 	from = block_at(g, first);
 	if (block_at(g, end - 1) != from || from == jump)
 		return false;
-	/* Nothing parts it from the next one. */
+	/* The part continues in the same block as the next part, with no branch in between. */
 	if (!has_last(p) && w->jump_at[i] == end && block_at(g, end) == from)
 		return true;
 	return mark_meant(w, g, i, seen, mark) == count_marked(g, from, jump, seen, mark);

@@ -17,21 +17,21 @@ struct cfg_part {
 	 * is NULL if the part has no such instruction. The writer sets the operands of a branch,
 	 * except the index of brx. */
 	struct ptx_stmt last;
-	VEC(uint32_t) to; /* parts where `last` leads: one for bra, the table for brx */
+	VEC(uint32_t) to; /* targets of `last`: one part for bra, the branch table for brx */
 	/* part where control goes if `last` is absent or its guard is false; CFG_NONE: the end of
 	 * the function */
 	uint32_t next;
 };
 
 struct cfg_draft {
-	ptx_body head;              /* declarations */
-	VEC(struct cfg_part) parts; /* part 0 is the entry; parts are laid out in this order */
+	ptx_body head;              /* declarations that precede all parts */
+	VEC(struct cfg_part) parts; /* parts[0] is the entry; parts are written in this order */
 };
 
 /* Adds a part without statements that continues at the function's end. Returns its number, or
  * CFG_NONE if out of memory. */
 uint32_t cfg_draft_add(struct cfg_draft *d);
-void cfg_draft_finish(struct cfg_draft *d); /* frees, and leaves it empty */
+void cfg_draft_finish(struct cfg_draft *d); /* frees the draft's memory and leaves it empty */
 /* Writes a draft as a body for f, and adds the new labels to f. Parts are written in the order of
  * their numbers, and control falls through where possible. So a guarded branch from part i to part
  * i + 1 is inverted: it leads to the part's `next` instead. The caller owns *ret_body.

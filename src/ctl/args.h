@@ -7,13 +7,14 @@
 
 #include <stdint.h>
 
-/* Larger grids use 64-bit tickets, claimed one after another. */
+/* Grids of this size or larger use 64-bit tickets, claimed one at a time. */
 #define CTL_TICKETS_32 0xf0000000ull
 
 enum ctl_flags {
 	CTL_RELAY = 1,      /* block 0 tries to become the relay */
-	CTL_PULL_AHEAD = 2, /* claim the next chunk while this one runs */
-	CTL_GUARD = 4,      /* guard form: one hardware block, one ticket, real exits */
+	CTL_PULL_AHEAD = 2, /* claim the next chunk before the present one has finished */
+	/* guard form: each hardware block claims one ticket, and its threads really exit */
+	CTL_GUARD = 4,
 	/* Workers wait until the relay has applied the quota update with number args.seq. If
 	 * args.seq is 0, they wait until the relay has tried to read an update. */
 	CTL_WAIT_WORD = 8,
@@ -56,22 +57,22 @@ enum ctl_flags {
  * - bits 16 to 23: c again, or 0 for a single worker, which has no claims of the smaller sizes */
 struct ctl_args {
 	uint64_t block;   /* device address of struct ctl_block */
-	uint64_t host;    /* struct ctl_host as the device sees it; 0: none, no relay */
-	uint64_t total;   /* blocks in the grid, > 0 */
-	uint32_t grid[3]; /* the grid, in blocks */
+	uint64_t host;    /* device's view of struct ctl_host; 0: none, and no relay */
+	uint64_t total;   /* number of blocks in the grid, at least 1 */
+	uint32_t grid[3]; /* grid dimensions in blocks */
 	uint32_t gen;     /* this launch's generation on its control block */
-	uint32_t chunk;   /* blocks a claim, at least 1 */
+	uint32_t chunk;   /* blocks per claim, at least 1 */
 	uint32_t flags;   /* enum ctl_flags */
 	union {
 		/* A claim has at most (total - t) >> shrink blocks, and at least 1; t is the
 		 * worker's last ticket. Choose 2^shrink >= 2 x workers. 0: claims never shrink. */
 		uint32_t shrink;
 		uint32_t claims;
-		uint32_t least; /* CTL_GUARD: the smallest quota that the grid's blocks obey */
+		uint32_t least; /* CTL_GUARD: smallest quota that limits the grid's blocks */
 	};
-	uint32_t yield_every;    /* tickets after which all quotas drop to 0; 0: never */
-	union {                  /* the second field: only for merged launches */
-		uint64_t tenant; /* struct ctl_tenant as the device sees it; 0: none */
+	uint32_t yield_every;    /* all quotas drop to 0 after this many tickets; 0: never */
+	union {                  /* only merged launches have `inverse` */
+		uint64_t tenant; /* device's view of struct ctl_tenant; 0: none */
 		uint32_t inverse[2];
 	};
 	union {
@@ -85,7 +86,8 @@ struct ctl_args {
 	uint32_t never; /* always 0, but the assembler must not know this (emit_tails.c) */
 	union {
 		uint32_t even;
-		uint32_t more; /* CTL_GUARD: how many quotas above least they obey, too */
+		/* CTL_GUARD: the quotas from `least` to `least + more` limit the grid's blocks */
+		uint32_t more;
 	};
 };
 

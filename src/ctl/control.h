@@ -22,14 +22,14 @@
 
 #define CTL_VERSION 9
 #define CTL_NARROW  (1u << 31)
-#define CTL_PARAM   "hd_args"   /* name of the appended parameter */
-#define CTL_CLOSER  "hd_closer" /* entry that runs after guard grids: pass_closer_ptx */
+#define CTL_PARAM   "hd_args"   /* name of the parameter that the passes append */
+#define CTL_CLOSER  "hd_closer" /* entry that runs after guard grids; see pass_closer_ptx */
 
 /* The control block in device memory, 128-byte aligned. When the host allocates it, the host fills
  * it with 0 and the quotas with CTL_NO_QUOTA. A host that waits for each launch (host/managed.h)
  * can also write to it between launches. */
 struct ctl_block {
-	uint64_t ticket; /* the next block to claim; may exceed total */
+	uint64_t ticket; /* next ticket to claim; may exceed `total` */
 	uint64_t pad0[15];
 	/* number of blocks that have run. Exact once the count of workers in `state` is 0; then the
 	 * stores of these blocks are visible as well */
@@ -39,16 +39,16 @@ struct ctl_block {
 	 * CTL_NARROW is set if `narrow` was 1 when the previous generation ended */
 	uint64_t state;
 	uint64_t total, host; /* total blocks and host slot of the present generation */
-	uint64_t gone;        /* workers that have left, in all generations */
-	uint32_t relay;       /* 1: a warp reads the host's word */
+	uint64_t gone;        /* workers that have exited, summed over all generations */
+	uint32_t relay;       /* 1 while a warp acts as the relay */
 	uint32_t applied_seq; /* ctl_host.seq last applied in this generation; 0: none */
-	/* the generation that the next launch will have; the stream behind launch g waits until
-	 * this exceeds g */
+	/* generation of the next launch; work that follows launch g in its stream waits until this
+	 * exceeds g */
 	uint32_t gate;
-	uint32_t drains;      /* of the present generation */
-	uint32_t passed;      /* blocks of a guard grid that left without a ticket */
-	uint32_t drained_seq; /* the greatest applied_seq when the generation drained */
-	uint32_t narrow;      /* 1: some quota of the last word is less than CTL_NO_QUOTA */
+	uint32_t drains;      /* number of drains in the present generation */
+	uint32_t passed;      /* blocks of a guard grid that exited without a ticket */
+	uint32_t drained_seq; /* greatest applied_seq with which this generation drained */
+	uint32_t narrow;      /* 1 if the last update has a quota below CTL_NO_QUOTA */
 	/* 1: the relay has applied the first quota update of this generation, or has found that
 	 * heddled has not stored one yet */
 	uint32_t begun;
@@ -58,8 +58,9 @@ struct ctl_block {
 	uint32_t told;
 	uint32_t pad2[14];
 	uint32_t quota[CTL_MAX_SMS];
-	uint32_t workers[CTL_MAX_SMS]; /* workers of the present generation on this SM */
-	uint32_t once[CTL_MAX_SMS]; /* generation and word of the last CTL_ONCE claim on this SM */
+	uint32_t workers[CTL_MAX_SMS]; /* workers of the present generation on each SM */
+	/* for each SM: generation and quota word of the last CTL_ONCE claim */
+	uint32_t once[CTL_MAX_SMS];
 };
 
 _Static_assert(sizeof(struct ctl_block) == 384 + 12 * CTL_MAX_SMS, "emitted as offsets");

@@ -14,7 +14,7 @@
 #define CTL_MAX_MERGED  8
 #define CTL_MERGE_ENTRY "hd_merged" /* name of the entry */
 
-/* How a worker chooses the kernel of its next blocks. */
+/* Rules by which a worker chooses the kernel of its next blocks. */
 enum ctl_order {
 	/* Each worker claims blocks of all kernels alternately, and may begin with any kernel. The
 	 * kernel's own ticket selects the blocks. Workers skip a kernel without tickets. */
@@ -42,7 +42,7 @@ enum ctl_merge_flags {
 	CTL_HELP = 1,
 	/* the launch fills struct ctl_turns.of, except for the fields of CTL_COUNT */
 	CTL_TIMES = 2,
-	CTL_COUNT = 4, /* `now` and `most` are filled */
+	CTL_COUNT = 4, /* the launch also fills `now` and `most` */
 };
 
 /* The arguments of a merged launch, passed by value after struct ctl_args of all its kernels,
@@ -68,16 +68,18 @@ struct ctl_merge {
 /* Results and counters of a merged launch, in device memory, 8-byte aligned. The host fills it with
  * 0 before each launch, except began_ns, which it sets to UINT64_MAX. */
 struct ctl_turns {
-	uint32_t next; /* CTL_STEAL_SHARED: selects the kernel of the next claim */
+	/* CTL_STEAL_SHARED: shared counter that selects the kernel of the next claim */
+	uint32_t next;
 	uint32_t pad;
 	struct ctl_times {
 		/* %globaltimer when the first block was claimed, and when the last block had run */
 		uint64_t began_ns, ended_ns;
-		/* of all workers together, from each claim to the next */
+		/* time from each claim to the next, summed over all workers */
 		uint64_t busy_ns;
-		uint32_t now, most; /* workers that have blocks of it */
+		/* workers that have blocks of the kernel: now, and at most so far */
+		uint32_t now, most;
 	} of[CTL_MAX_MERGED];
-	uint32_t on_sm[CTL_MAX_SMS]; /* workers that have come to this SM */
+	uint32_t on_sm[CTL_MAX_SMS]; /* number of workers that have started on each SM */
 };
 _Static_assert(sizeof(struct ctl_merge) == 64, "emitted as offsets");
 _Static_assert(offsetof(struct ctl_turns, of) == 8, "emitted as offsets");

@@ -34,13 +34,13 @@
 
 #define TASK_ENTRY "hd_tasks" /* name of the entry */
 #define TASK_ROWS  31
-#define TASK_UNIT  512u /* shared memory is allocated in units of this many bytes */
-#define TASK_ARGS  40u  /* bytes of parameters that fit in the row itself */
-#define TASK_KINDS 32   /* in one module */
+#define TASK_UNIT  512u /* allocation unit of shared memory, in bytes */
+#define TASK_ARGS  40u  /* largest size of parameters stored in the row, in bytes */
+#define TASK_KINDS 32   /* maximum number of kernels in a module */
 
 struct task_desc {
 	uint16_t kind, arg_bytes;
-	uint32_t block; /* x - 1 | (y - 1) << 10 | (z - 1) << 20 */
+	uint32_t block; /* block dimensions: x - 1 | (y - 1) << 10 | (z - 1) << 20 */
 	uint32_t grid_x;
 	uint16_t grid_y, grid_z;
 	uint32_t dynamic_bytes;
@@ -51,16 +51,17 @@ enum task_need {
 	/* Mask of 8 bits: 0 if a block of the task needs no shared memory. Else 1 + log2 of the
 	 * number of TASK_UNITs that it gets, which is a power of two. */
 	TASK_NEED_SHARED = 0xff,
-	TASK_NEED_BARRIER = 0x100, /* the task needs a barrier's number */
-	TASK_NEED_MORE = 0x200,    /* its parameters are after the columns */
+	TASK_NEED_BARRIER = 0x100, /* the task needs a barrier number of its own */
+	/* the parameters did not fit in `args`; they are in task_args.more */
+	TASK_NEED_MORE = 0x200,
 	/* The task's blocks are divided into equal parts (the last part may be shorter), and this
 	 * row contains one part. */
-	TASK_NEED_PART = 10,  /* 11 bits: the number of the part */
-	TASK_NEED_PARTS = 21, /* the number of parts; 0: the row has all blocks */
+	TASK_NEED_PART = 10,  /* lowest bit of an 11-bit field: the part's number */
+	TASK_NEED_PARTS = 21, /* lowest bit of an 11-bit field: how many parts; 0: not divided */
 };
 #define TASK_PARTS_MAX 2047u
 
-/* in[31], which only the host writes; one byte. */
+/* Flags in the byte in[31], which only the host writes. */
 enum task_control {
 	/* Begin no more blocks of tasks, and exit when those that have begun have ended. If the
 	 * host clears this bit before that, stay. */
@@ -88,16 +89,17 @@ enum task_why { TASK_WHY_THREAD = 0, TASK_WHY_BLOCK = 10, TASK_WHY_SITE = 48 };
  * is one byte here, because it is only compared with the previous one. So all out[] are in a single
  * cache line, in which the host sees which tasks have ended. */
 struct task_column {
-	uint8_t in[32];     /* generations; [31]: control */
-	uint64_t first[12]; /* TASK_FIRST of them */
+	uint8_t in[32];     /* generation of each row; [31]: enum task_control */
+	uint64_t first[12]; /* descriptor of row 0; only TASK_FIRST words are used */
 	/* out[31] is 1 once a task of the column has failed; it is stored before the task's end. */
 	uint8_t out[32];
-	uint32_t launch; /* number of the launch << 1 | 1 if the column has left */
+	uint32_t launch; /* number of the launch << 1 | 1 once the column's block has exited */
 	uint8_t pad1[92];
-	/* the generation begun last; identifies the task of a fault */
+	/* generation of the task that each row began last; identifies the task after a fault */
 	uint8_t taken[32], pad2[96];
-	uint64_t why[32];                 /* 0, or the failed thread of the task: TASK_WHY_* */
-	struct task_desc desc[TASK_ROWS]; /* 64 bytes each; [0] is not used: see first */
+	/* 0, or the thread of the task that failed, encoded as enum task_why */
+	uint64_t why[32];
+	struct task_desc desc[TASK_ROWS]; /* desc[0] is unused: row 0 is in `first` */
 	uint8_t pad3[64];
 };
 
@@ -108,21 +110,25 @@ struct task_own {
 	uint32_t next[32];
 };
 
-/* The master kernel's parameter, by value. */
+/* The parameter of the master kernel, passed by value. */
 struct task_args {
-	uint64_t columns; /* device address of struct task_column[] */
-	uint64_t more;    /* more_bytes for each row of each column; host memory */
+	uint64_t columns; /* device address of an array of struct task_column */
+	uint64_t more;    /* host memory: more_bytes for each row of each column */
 	/* for each column: struct task_own, followed by more_bytes for each row */
 	uint64_t own;
-	uint64_t ticket;            /* device memory, initially 0: the next entry of list */
-	uint64_t list;              /* uint32_t[n_columns]: columns of this launch; host memory */
-	uint64_t beat_ns;           /* a column leaves after this time without a beat; 0: never */
-	uint32_t n_columns, launch; /* launch: the number of this launch */
+	/* device memory, initially 0: index in `list` of the next column to run */
+	uint64_t ticket;
+	/* host memory: uint32_t[n_columns], the columns of this launch */
+	uint64_t list;
+	/* a column exits if the host's beat does not change for this time; 0: never */
+	uint64_t beat_ns;
+	uint32_t n_columns, launch; /* launch: number of this launch */
 	uint32_t more_bytes;        /* a multiple of 16 */
 	/* shared memory of each block for tasks: a multiple of TASK_UNIT, up to 1,024 units */
 	uint32_t shared_bytes;
-	uint32_t first_free_sm; /* blocks on this SM and all higher ones leave at once */
-	uint64_t stamps;        /* struct task_stamps for each row of 32; host memory; or 0 */
+	uint32_t first_free_sm; /* blocks on this SM and on SMs with higher numbers exit at once */
+	/* host memory: 32 struct task_stamps per column, one for each row; 0: none */
+	uint64_t stamps;
 };
 
 /* The times of a row's task in ns, by %globaltimer. They are stored after its end, `gen` last. */

@@ -12,12 +12,12 @@
 #include <string.h>
 
 #define CTL_MAX_SMS  256
-#define CTL_NO_QUOTA 255u /* larger than any number of blocks on an SM */
+#define CTL_NO_QUOTA 255u /* no limit: more than the number of blocks that fit on an SM */
 
 /* The host slot of a launch. Pinned host memory, shared by the tenant, heddled and the device,
  * 128-byte aligned. Each side writes only its own cache lines. */
 struct ctl_host {
-	/* host -> device; ctl_tell() */
+	/* host to device; written by ctl_tell() */
 	union {
 		struct {
 			uint32_t seq;
@@ -25,24 +25,25 @@ struct ctl_host {
 			 * one */
 			uint32_t same;
 		};
-		uint64_t word; /* both */
+		uint64_t word; /* seq and same, stored together */
 	};
-	uint64_t store_ns; /* CLOCK_MONOTONIC of the last store, for measurements */
+	uint64_t store_ns; /* CLOCK_MONOTONIC time of the last store, for measurements */
 	uint32_t pad1[28];
-	uint8_t quota[CTL_MAX_SMS]; /* workers on each SM; CTL_NO_QUOTA: no bound */
+	/* largest number of workers on each SM; CTL_NO_QUOTA: no limit */
+	uint8_t quota[CTL_MAX_SMS];
 	/* device -> host. A field that contains a generation applies only to the launch of that
 	 * generation. */
-	uint32_t arrived; /* gen + 1 once the first relay runs */
+	uint32_t arrived; /* generation + 1 once the first relay runs */
 	/* generation + 1 when every block has finished and all workers have exited */
 	uint32_t done;
 	/* value of applied_seq when the last worker exited with unfinished blocks; 0: the launch
 	 * still used its tenant's quotas */
 	uint32_t drained_seq;
-	uint32_t drains; /* number of such drains of this launch */
+	uint32_t drains; /* number of drains of this launch */
 	uint64_t ticket, finished;
-	/* %globaltimer; seen_ns: of the last change of seq */
+	/* %globaltimer values; seen_ns: when the relay last saw `seq` change */
 	uint64_t arrived_ns, seen_ns, drained_ns, done_ns;
-	uint32_t present; /* number of workers and relays when the relay last reported */
+	uint32_t present; /* workers and relays at the relay's last report */
 	/* value of ctl_tenant.seq with which the launch began; 0: there were no tenant quotas.
 	 * Stored before `arrived`. */
 	uint32_t began;

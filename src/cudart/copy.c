@@ -53,7 +53,7 @@ rt_error rt_copy_async(const struct cu_api *cu, void *dst, const void *src, size
 	}
 }
 
-/* ---- two and three dimensions ---- */
+/* ---- copies of two and three dimensions ---- */
 
 CUmemorytype rt_src_type(int kind)
 {
@@ -71,7 +71,7 @@ CUmemorytype rt_dst_type(int kind)
 								    : CU_MEMORYTYPE_DEVICE;
 }
 
-/* *ret_any false: nothing is to be copied. */
+/* Sets *ret_any to false if the copy is empty. */
 static rt_error make_2d(void *dst, size_t dst_pitch, const void *src, size_t src_pitch,
 	size_t width, size_t height, int kind, CUDA_MEMCPY2D *ret, bool *ret_any)
 {
@@ -239,7 +239,7 @@ rt_error rt_symbol_range(const void *symbol, size_t bytes, size_t offset, void *
 	return cudaSuccess;
 }
 
-/* A variable is on the device. */
+/* Finds the device address of a variable as the destination of a copy. */
 static rt_error to_symbol(const void *symbol, size_t bytes, size_t offset, int kind, void **ret)
 {
 	if (kind != RT_HOST_TO_DEVICE && kind != RT_DEVICE_TO_DEVICE && kind != RT_COPY_DEFAULT)

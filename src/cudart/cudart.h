@@ -34,7 +34,7 @@ rt_error rt_end(rt_error error);
 /* For a function that the driver or this library lacks: prints a message on stderr at the first
  * call (*io_said records that), and returns cudaErrorNotSupported. */
 rt_error rt_lacks(const char *name, bool *io_said);
-/* rt_lacks of a driver's function. */
+/* Calls rt_lacks for a driver function. */
 #define RT_LACKING(name)                \
 	({                              \
 		static bool said;       \
@@ -45,16 +45,16 @@ rt_error rt_lacks(const char *name, bool *io_said);
 
 /* Returns the primary context of a device. Retains it at the first call, and never releases it. */
 rt_error rt_primary(int device, CUcontext *ret);
-/* Clears the calling thread's last error, even a sticky one. */
+/* Clears the calling thread's last error, even if it is sticky. */
 void rt_forget_error(void);
 
-/* ---- what the program registered (register.c) ---- */
+/* ---- kernels and variables registered by the program (register.c) ---- */
 
 /* Finds the kernel of a host function; if func is a cudaKernel_t, returns func itself. Loads the
  * module on first use. Returns cudaErrorInvalidDeviceFunction if func is neither a registered host
  * function nor a cudaKernel_t. */
 rt_error rt_kernel_of(const void *func, CUkernel *ret);
-/* The kernel's function in the current context. */
+/* Finds the function of a kernel in the current context. */
 rt_error rt_function_of(const void *func, CUfunction *ret);
 /* Returns the host function of a kernel that was looked up before, or NULL if there is none. */
 const void *rt_host_function_of(CUkernel kernel, CUfunction fn);
@@ -69,7 +69,7 @@ rt_error rt_symbol_range(const void *symbol, size_t bytes, size_t offset, void *
  * copy. */
 rt_error rt_make_3d(const struct rt_copy3d *copy, CUDA_MEMCPY3D *ret, bool *ret_any);
 
-/* Bytes of an array's element. */
+/* Returns the size of an array element in bytes. */
 rt_error rt_array_element(CUarray array, size_t *ret);
 /* rt_format_of converts a format and its channels for the driver, and returns false if the driver
  * has no such format. rt_channels_of converts back. */
@@ -79,7 +79,7 @@ bool rt_is_kind(int kind);
 CUmemorytype rt_src_type(int kind);
 CUmemorytype rt_dst_type(int kind);
 
-/* ---- what the table names ---- */
+/* ---- functions named in cudart.def ---- */
 
 #define RT_ROW(own, params)  rt_error own params;
 #define RT_ROW2(own, params) rt_error own RT_WITH_DRIVER params;

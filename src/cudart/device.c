@@ -9,8 +9,8 @@
 
 /* A field of cudaDeviceProp whose elements are taken from device attributes. */
 struct field {
-	unsigned short offset, bytes; /* of one element */
-	int attributes[4];            /* 0: no more elements */
+	unsigned short offset, bytes; /* offset and size of one element */
+	int attributes[4];            /* attribute of each element; 0 after the last */
 };
 
 #define FROM(name)              CU_DEVICE_ATTRIBUTE_##name,
@@ -95,9 +95,9 @@ rt_error rt_device_properties13(struct rt_props13 *ret, int device)
 	return r;
 }
 
-/* ---- choosing ---- */
+/* ---- choosing a device ---- */
 
-/* The first one: those of a virtual GPU are alike. */
+/* Always chooses device 0, because all virtual GPUs are alike. */
 rt_error rt_choose_device(int *ret, const void *props)
 {
 	if (!ret || !props)
@@ -116,7 +116,7 @@ rt_error rt_set_valid_devices(int *devices, int n)
 	return r;
 }
 
-#define MAP_HOST 8u /* cudaDeviceMapHost: always on */
+#define MAP_HOST 8u /* cudaDeviceMapHost, which is always on */
 
 rt_error rt_get_device_flags(unsigned *ret)
 {
@@ -181,7 +181,7 @@ rt_error rt_disable_peer(int peer)
 	return r ? r : RT_CALL(&rt_cu, cuCtxDisablePeerAccess, ctx);
 }
 
-/* ---- the driver's functions ---- */
+/* ---- finding driver functions ---- */
 
 /* Finds a driver function by name and version. If the caller passes ret_status, a missing function
  * is reported there, and is not an error. */

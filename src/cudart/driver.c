@@ -13,7 +13,7 @@
 #include "cudart/cudart.h"
 
 #define MAX_DEVICES   64
-#define OLDEST_DRIVER 12000 /* cuLibrary* */
+#define OLDEST_DRIVER 12000 /* the first driver with cuLibrary* functions */
 
 struct cu_api rt_cu, rt_cu_per_thread;
 
@@ -133,7 +133,7 @@ rt_error rt_get_device(int *ret)
 }
 
 RT_API rt_error cudaDriverGetVersion(int *version);
-/* 0 without a driver, which is no error here. */
+/* Without a driver the version is 0, which is not an error. */
 rt_error cudaDriverGetVersion(int *version)
 {
 	if (!version)

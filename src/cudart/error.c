@@ -68,7 +68,8 @@ rt_error rt_lacks(const char *name, bool *io_said)
 	n = snprintf(line, sizeof(line),
 		"heddle: CUDA runtime on the virtual GPU: %s is not supported (error 801)\n", name);
 	if (n > 0 && write(STDERR_FILENO, line, MIN((size_t)n, sizeof(line) - 1)) < 0)
-		return cudaErrorNotSupported; /* the result says it as well */
+		/* the write's failure is ignored: the caller gets the error anyway */
+		return cudaErrorNotSupported;
 	return cudaErrorNotSupported;
 }
 

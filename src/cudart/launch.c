@@ -32,7 +32,7 @@ unsigned __cudaPushCallConfiguration(
 	return 0;
 }
 
-/* stream: where the cudaStream_t goes. */
+/* `stream` points to a cudaStream_t, which receives the launch's stream. */
 rt_error __cudaPopCallConfiguration(
 	struct rt_dim3 *grid, struct rt_dim3 *block, size_t *shared, void *stream)
 {
@@ -196,7 +196,7 @@ rt_error rt_func_attributes(struct rt_func_attributes *ret, const void *func)
 		return r;
 	for (unsigned i = 0; i < ARRAY_LEN(v); i++)
 		if (RT_CALL(&rt_cu, cuFuncGetAttribute, &v[i], (CUfunction_attribute)i, fn))
-			v[i] = 0; /* of a driver that does not know it yet */
+			v[i] = 0; /* an older driver does not know this attribute */
 	*ret = (struct rt_func_attributes){
 		.shared_bytes = (size_t)v[CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES],
 		.const_bytes = (size_t)v[CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES],

@@ -88,9 +88,9 @@ rt_error rt_free_async(const struct cu_api *cu, CUdeviceptr ptr, CUstream stream
 	return ptr ? RT_CALL(cu, cuMemFreeAsync, ptr, stream) : cudaSuccess;
 }
 
-/* ---- what an address is ---- */
+/* ---- pointer attributes ---- */
 
-/* Of memory that the driver does not know, all are zero. */
+/* Fills in ret. The type is 0 if the driver does not know the address. */
 static rt_error pointer_attributes(struct rt_pointer_attributes *ret, CUdeviceptr ptr)
 {
 	enum { HOST = 1, DEVICE = 2, MANAGED = 3 };

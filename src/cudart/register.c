@@ -13,26 +13,27 @@
 #include "cudart/cudart.h"
 
 struct module {
-	const void *fatbin; /* the wrapper in the program */
+	const void *fatbin; /* the fatbin's wrapper, in the program */
 	CUlibrary library;  /* NULL: not loaded yet */
 };
 
 /* A kernel or a variable. */
 struct symbol {
 	const void *host;
-	const char *name; /* on the device; the program's */
+	const char *name; /* the device name; the program owns it */
 	struct module *module;
-	CUkernel kernel;     /* NULL: not looked up yet */
-	void **managed;      /* the program's pointer to a managed variable; else NULL */
-	struct symbol *next; /* in `symbols`, which owns it */
+	CUkernel kernel; /* NULL until it is looked up */
+	/* address of the program's pointer to a managed variable; NULL for other symbols */
+	void **managed;
+	struct symbol *next; /* next in the list `symbols`, which owns the entry */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct symbol *symbols;  /* all, the newest first */
-static struct hash_map by_host; /* the same; of one host address the newest */
+static struct symbol *symbols;  /* all symbols, newest first */
+static struct hash_map by_host; /* all symbols by host address; the newest one for each address */
 static bool is_exiting;
 
-/* ---- the table ---- */
+/* ---- table of registered symbols ---- */
 
 static struct symbol *symbol_find(const void *host)
 {
@@ -43,7 +44,7 @@ static void symbol_add(void **handle, const void *host, const char *name, void *
 {
 	struct symbol *s = calloc(1, sizeof(*s));
 
-	if (!s) /* then it is no symbol of ours, and its use says so */
+	if (!s) /* out of memory: a later use of the symbol fails with an error */
 		return;
 	*s = (struct symbol){
 		.host = host, .name = name, .module = (struct module *)handle, .managed = managed};
@@ -57,7 +58,7 @@ static void symbol_add(void **handle, const void *host, const char *name, void *
 	pthread_mutex_unlock(&lock);
 }
 
-/* ---- loading; the lock is held ---- */
+/* ---- loading (the caller holds the lock) ---- */
 
 /* Records that the process is exiting. Exit handlers run in reverse order of registration. This
  * handler is registered after the program's handler that unloads the fatbins, so this one runs
@@ -239,7 +240,7 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *device_address, 
 		symbol_add(handle, host, name, host);
 }
 
-/* Before the program reads or writes a managed variable. */
+/* nvcc's code calls this before the program accesses a managed variable. */
 char __cudaInitModule(void **handle)
 {
 	rt_error r = rt_begin(RT_CONTEXT);

@@ -26,14 +26,14 @@ enum rt_copy_kind { /* cudaMemcpyKind */
 	RT_HOST_TO_DEVICE,
 	RT_DEVICE_TO_HOST,
 	RT_DEVICE_TO_DEVICE,
-	RT_COPY_DEFAULT, /* told by the addresses */
+	RT_COPY_DEFAULT, /* the addresses determine the direction */
 };
 
 struct rt_dim3 {
 	unsigned x, y, z;
 };
 
-struct rt_extent { /* cudaExtent; width in bytes unless an array takes part */
+struct rt_extent { /* cudaExtent; width is in bytes, or in elements if a copy involves an array */
 	size_t width, height, depth;
 };
 
@@ -43,7 +43,7 @@ struct rt_pos { /* cudaPos */
 
 struct rt_pitched { /* cudaPitchedPtr */
 	void *ptr;
-	size_t pitch, width, height; /* in bytes, in elements, in rows */
+	size_t pitch, width, height; /* pitch in bytes, width in elements, height in rows */
 };
 
 struct rt_copy3d { /* cudaMemcpy3DParms */
@@ -115,15 +115,15 @@ struct rt_func_attributes { /* cudaFuncAttributes */
 	int reserved[16];
 };
 
-/* cudaPointerAttributes. In CUDA 12 it ends before reserved. */
+/* cudaPointerAttributes. CUDA 12's struct has no `reserved`. */
 struct rt_pointer_attributes {
-	int type; /* 0 unregistered host memory, 1 host, 2 device, 3 managed */
+	int type; /* 0: unregistered host memory, 1: host, 2: device, 3: managed */
 	int device;
 	void *device_ptr, *host_ptr;
 	long reserved[8];
 };
 
-/* cudaDeviceProp of both versions, made of props.def. */
+/* cudaDeviceProp of CUDA 12 and 13, generated from props.def. */
 #define RT_FIELD_BOTH(x) x
 #define RT_FIELD_12(x)   x
 #define RT_FIELD_13(x)

@@ -40,7 +40,7 @@ void hd_page_renew(struct wire_page *page)
 	store_word(&page->left, 0);
 }
 
-/* No tenant has a number above the highest one so far. */
+/* Ids above highest_id have never been given to a tenant. */
 static bool is_taken(struct hd *d, uint32_t id)
 {
 	return id <= d->highest_id && hd_tenant_find(d, id);

@@ -11,7 +11,8 @@
 
 #include <string.h>
 
-#define EXPECTED_NS 1000000000ull /* a tenant that had work is expected back within this time */
+/* a tenant that had work less than 1 s ago is expected to launch again */
+#define EXPECTED_NS 1000000000ull
 
 static void store_word(uint32_t *p, uint32_t v)
 {
@@ -85,7 +86,8 @@ uint32_t hd_missing_workers(const struct hd_slot *s, const struct wire_slot *w, 
 {
 	uint32_t room = s->tenant->device->n_sms * s->workers_per_sm;
 	uint32_t present = __atomic_load_n(&w->host.present, __ATOMIC_ACQUIRE);
-	uint32_t want = MIN(workers + 1, room); /* the relay takes a place, too */
+	/* The 1 is for the relay, which also takes a place on an SM. */
+	uint32_t want = MIN(workers + 1, room);
 
 	return want > present ? want - present : 0;
 }
@@ -124,7 +126,7 @@ static void grow_launch(struct hd *d, struct hd_slot *s, struct wire_slot *w, ui
  * once to the engine that there is nothing to wait for (sched_absent). */
 static void shrink_launch(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_t workers)
 {
-	uint32_t may_stay = workers + 1; /* the relay stays on any SM */
+	uint32_t may_stay = workers + 1; /* The 1 is for the relay, which may stay on any SM. */
 
 	s->may_stay = may_stay;
 	hd_store_quotas(d, s);
@@ -210,13 +212,13 @@ static void apply_launch(struct hd *d, const struct sched_action *a)
 		d, a->first && a->type == SCHED_PREEMPT ? "wait" : names[a->type], s, a->n_sms);
 }
 
-/* True if no SM has a bound. */
+/* Returns true if no SM has a bound. */
 static bool is_free(const uint8_t quota[CTL_MAX_SMS])
 {
 	return quota[0] == CTL_NO_QUOTA && memcmp(quota, quota + 1, CTL_MAX_SMS - 1) == 0;
 }
 
-/* Stores one word for all launches that arrive from now on. */
+/* Stores one control word, for all launches that arrive from now on. */
 static void apply_begin(struct hd *d, struct hd_tenant *t)
 {
 	struct ctl_tenant *b = &t->page->begin;
@@ -317,7 +319,7 @@ static void set_follow(struct hd *d, struct hd_tenant *t)
 		return;
 	t->follow = follow;
 	__atomic_store_n(&t->page->follow, follow, __ATOMIC_SEQ_CST);
-	if (follow) /* the tenant finds out which earlier work has ended */
+	if (follow) /* wakes the tenant, which then finds out which of its earlier work has ended */
 		d->io.wake(d->io.user, t, false);
 	hd_look_at_opaque(d, t);
 }
@@ -338,7 +340,7 @@ static size_t find_rank(const struct hd_device *dev, int priority)
 	return from;
 }
 
-/* Returns the tenant's rank, or NULL if out of memory. */
+/* Returns the rank of this priority, or NULL if out of memory. */
 static struct hd_rank *add_rank(struct hd_device *dev, int priority)
 {
 	size_t at = find_rank(dev, priority);

@@ -8,7 +8,8 @@
 #include "daemon.h"
 
 void hd_apply(struct hd *d, struct hd_device *dev);
-void hd_store_quotas(struct hd *d, struct hd_slot *s); /* stores a word for the launch */
+/* Stores a control word with the launch's quotas. */
+void hd_store_quotas(struct hd *d, struct hd_slot *s);
 /* Asks the tenant to launch one more grid for this launch, with n workers (0: as many as fit on the
  * device). If the launch has not arrived yet, the tenant waits until then. */
 void hd_ask_workers(struct hd_slot *s, struct wire_slot *w, uint32_t n);

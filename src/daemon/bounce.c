@@ -19,9 +19,11 @@
 #include "daemon.h"
 #include "events.h"
 
-#define BOUNCES   4u        /* revoked grants in a row after which a grant is kept */
-#define HOLDS_NS  1000000u  /* from when the device has seen the grant: half a time slice */
-#define GIVEUP_NS 50000000u /* limit for a grant that the device does not see */
+/* after this many revoked grants in a row, heddled keeps the next one */
+#define BOUNCES 4u
+/* how long a grant is kept after the device saw it: half a time slice */
+#define HOLDS_NS  1000000u
+#define GIVEUP_NS 50000000u /* how long a grant is kept if the device does not see it */
 #define LOOK_NS   100000u
 
 static uint64_t seen_ns(const struct hd_tenant *t, uint32_t slot)
@@ -83,7 +85,7 @@ uint64_t hd_bounce_look(struct hd *d, struct hd_tenant *t)
 	if (d->now_ns < b->until_ns)
 		return MIN(b->until_ns - d->now_ns, LOOK_NS);
 	b->kept = b->granted = false;
-	b->n = BOUNCES - 1; /* keeps a grant sooner next time, if nothing has changed */
+	b->n = BOUNCES - 1; /* next time, one revoked grant is enough to keep the following one */
 	sched_keep(t->device->sched, t->sched, false);
 	hd_event_tenant(d, "unkeep", t);
 	return UINT64_MAX;

@@ -13,7 +13,7 @@ struct hd;
 struct hd_slot;
 struct hd_tenant;
 
-/* The part of struct hd_tenant. */
+/* The state of this file in struct hd_tenant. */
 struct hd_bounce {
 	/* the launch of the last grant, and the value of its host.seen_ns at that time */
 	uint64_t id, seen_ns;
@@ -21,7 +21,7 @@ struct hd_bounce {
 	/* number of successive grants that heddled revoked before the device saw them */
 	uint32_t n;
 	bool granted, noticed, kept;
-	uint64_t until_ns; /* if kept: until when nothing is taken from the tenant */
+	uint64_t until_ns; /* if kept: heddled takes no SMs from the tenant until this time */
 };
 
 /* Call these before the control word of a grant is stored, and before a launch is counted as

@@ -21,9 +21,10 @@
 #include "apply.h"
 #include "daemon.h"
 
-#define BLOCK_RESERVED 1024u       /* bytes of shared memory that the system takes for each block */
-#define ALIKE_BYTES    (32u << 10) /* on an SM, up to which the driver's choices agree */
-#define WHOLE_PERCENT  100u
+#define BLOCK_RESERVED 1024u /* shared memory that CUDA reserves for each block, in bytes */
+/* up to this need per SM, the driver chooses the same split for all kernels */
+#define ALIKE_BYTES   (32u << 10)
+#define WHOLE_PERCENT 100u
 
 void hd_carveout_need(struct hd_tenant *t, const struct hd_slot *s)
 {

@@ -69,7 +69,7 @@ static int set_number(uint64_t *ret, const char *value, uint64_t max, uint64_t u
 	return 0;
 }
 
-/* At least 1: switching always costs something. */
+/* The value is a percentage. It is at least 1, because switching always costs something. */
 static int set_percent(uint32_t *ret_permille, const char *value, uint32_t max)
 {
 	uint64_t n;
@@ -82,7 +82,7 @@ static int set_percent(uint32_t *ret_permille, const char *value, uint32_t max)
 	return r;
 }
 
-/* In ms; 0: for ever. */
+/* Sets a time that is given in ms; 0 means no limit. */
 static int set_time(uint64_t *ret_ns, const char *value, uint32_t max)
 {
 	int r = set_number(ret_ns, value, max, 1000000);
@@ -110,7 +110,7 @@ static int set_text(char *ret, size_t max, const char *value)
 	return 0;
 }
 
-/* ---- the table of keys ---- */
+/* ---- one function for each kind of key ---- */
 
 static int set_policy(struct hd_config *c, const char *value)
 {
@@ -199,7 +199,7 @@ KEYS(SETTER)
 
 static const struct key {
 	const char *name, *values;
-	uint32_t min, max; /* of a number */
+	uint32_t min, max; /* limits of a numeric value */
 	int (*set)(struct hd_config *c, const char *value);
 } keys[] = {
 #define ROW(name, values, least, greatest, call) {#name, values, least, greatest, key_##name},
@@ -319,7 +319,7 @@ static FILE *open_config(const char *path, char *ret_why, size_t size)
 	return f;
 }
 
-/* -ENOENT: no such file. */
+/* Reads one file. Returns -ENOENT if it does not exist. */
 static int read_one(struct hd_config *c, const char *path)
 {
 	struct reading r = {.c = c, .path = path};
@@ -377,7 +377,7 @@ static int read_drop_ins(struct hd_config *c, const char *root)
 		free(file);
 		i[k]++;
 		if (order == 0)
-			i[1]++; /* hidden by the file of the same name */
+			i[1]++; /* a file of the same name in the first folder replaces this one */
 	}
 	for (size_t k = 0; k < ARRAY_LEN(dirs); k++) {
 		for (int j = 0; j < n[k]; j++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The configuration; heddled(8) describes each key. */
+/* The configuration of heddled; heddled(8) describes each key. */
 #ifndef HEDDLE_DAEMON_CONFIG_H
 #define HEDDLE_DAEMON_CONFIG_H
 
@@ -16,7 +16,7 @@ struct hd_config {
 	 * device's own time slices (apply.c: bound_until) */
 	bool opaque_auto;
 	uint32_t extra_sms, max_tenants, log_level;
-	uint32_t overhead_permille; /* max_overhead, for policy ffs */
+	uint32_t overhead_permille; /* the key max_overhead, for policy ffs */
 	/* limits for one user (uid); 0: a fixed fraction of the total (limits.c) */
 	uint32_t user_tenants, user_devices, user_connections;
 	/* timeout in ns for MPS's reply to the health check (mps_health.c); UINT64_MAX: no health
@@ -36,7 +36,7 @@ struct hd_config {
 	/* A policy in a file (policies.h): a path, or the name of a POLICY_FILE (policies.def). "":
 	 * a built-in one. */
 	char policy_file[4096];
-	char policy_options[1024]; /* the options of the policy */
+	char policy_options[1024]; /* options that heddled passes to the policy */
 	/* the folder of heddled.db; "off": heddled keeps no file; "": keeper.c chooses the
 	 * folder */
 	char state[4096];

@@ -93,7 +93,7 @@ static void refuse_conn(struct server *s, struct conn *c, int error, const char 
 	conn_kill(c);
 }
 
-/* ---- new connections ---- */
+/* ---- accepting connections ---- */
 
 static uint32_t count_user_conns(const struct server *s, uid_t uid)
 {
@@ -104,7 +104,7 @@ static uint32_t count_user_conns(const struct server *s, uid_t uid)
 	return n;
 }
 
-/* Bytes that this user's connections have not read yet. */
+/* Returns how many bytes in the output buffers of this user's connections are unsent. */
 static size_t sum_unsent_bytes(const struct server *s, uid_t uid)
 {
 	size_t n = 0;
@@ -195,7 +195,8 @@ void conn_accept(struct server *s)
 		s->short_of_fds = false;
 		conn_add(s, fd);
 	} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-		loop_pause_listener(s); /* the listener stays readable, so watching it would loop */
+		/* The listener stays readable, so without a pause the loop would not sleep. */
+		loop_pause_listener(s);
 	}
 }
 
@@ -288,7 +289,7 @@ static int watch_tenant(struct server *s, struct conn *c)
 	return c->cred.pid > 0 && errno == ESRCH ? -ESRCH : 0;
 }
 
-/* The most that the peer may be granted. */
+/* Reduces the priority and weight to the most that the peer may have. */
 static void reduce_to_rights(
 	struct server *s, struct conn *c, int *io_priority, uint32_t *io_weight)
 {
@@ -477,7 +478,7 @@ static void handle_message(struct server *s, struct conn *c, void *msg)
 	case WIRE_LIST:
 	case WIRE_PROFILE:
 		if (c->out.len)
-			break; /* the last answer must be read first */
+			break; /* the client must read the previous answer first */
 		answer_list(s, c, head.type);
 		return;
 	case WIRE_SET:
@@ -488,7 +489,7 @@ static void handle_message(struct server *s, struct conn *c, void *msg)
 	default:
 		break;
 	}
-	/* A status message without contents is a question. */
+	/* A status message without contents requests the status. */
 	if (head.type == WIRE_STATUS && c->out.len == 0) {
 		hd_status(s->hd, &status);
 		status.may_priority = WIRE_HIGHEST;
@@ -504,7 +505,8 @@ static void handle_message(struct server *s, struct conn *c, void *msg)
 
 void conn_brought(struct server *s, struct conn *c, const struct wire_hello *h, int page_fd, int r)
 {
-	s->pass_now = true; /* the tenant may be back with launches that run */
+	/* A tenant of an earlier heddled may return with launches that are running. */
+	s->pass_now = true;
 	if (r == 0) {
 		handle_hello(s, c, h, page_fd);
 		return;
@@ -517,7 +519,7 @@ void conn_brought(struct server *s, struct conn *c, const struct wire_hello *h, 
 		refuse_conn(s, c, -EPROTO, "the file with the message is no page of a tenant");
 }
 
-/* Only a HELLO may come with a descriptor. */
+/* Handles a message that came with descriptors. Only a HELLO may have some. */
 static void handle_with_fds(struct server *s, struct conn *c, const void *msg, int n)
 {
 	struct wire_head head;

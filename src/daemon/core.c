@@ -17,14 +17,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TICK_MIN_NS   50000ull
-#define TICK_MAX_NS   500000ull
-#define TICK_CPU_NS   200000ull /* the virtual GPU is slower, and shares these processors */
+#define TICK_MIN_NS 50000ull
+#define TICK_MAX_NS 500000ull
+/* minimum interval on the virtual GPU, which is slower and runs on the same CPUs */
+#define TICK_CPU_NS   200000ull
 #define ALIVE_TICK_NS 100000000ull
 #define LOOK_AGAIN_NS 1000000000ull
 #define LEAVES_NS     100000000ull
-#define COPIES_NS     10000000ull    /* how long the copies of an idle tenant matter, at most */
-#define ACTIVE_NS     60000000000ull /* a tenant with work since then may launch at any time */
+#define COPIES_NS     10000000ull /* maximum time for which copies of an idle tenant count */
+/* a tenant that had work within this time may launch at any time */
+#define ACTIVE_NS 60000000000ull
 
 uint64_t hd_clock(struct hd *d)
 {
@@ -73,7 +75,7 @@ void hd_destroy(struct hd *d)
 	free(d);
 }
 
-/* Without the limits of the device. */
+/* Returns the engine's options, without the limits of the device. */
 static struct sched_options options_for(const struct hd *d, bool is_cpu)
 {
 	const struct hd_config *c = &d->config;
@@ -213,7 +215,7 @@ int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hell
 	t->user = user;
 	t->device = dev;
 	t->joined_ns = now;
-	t->carveout = UINT32_MAX; /* not stored in the page yet */
+	t->carveout = UINT32_MAX; /* not a percentage: the page's carveout is not written yet */
 	t->owner = (struct duration_owner){.uid = cred->uid, .n_sms = hello->n_sms};
 	memcpy(t->owner.device, hello->device_name, sizeof(t->owner.device));
 	memcpy(t->owner.driver, hello->driver, sizeof(t->owner.driver));
@@ -385,7 +387,7 @@ void hd_kicked(struct hd *d, struct hd_tenant *t)
 
 bool hd_look_out(const struct hd *d, const struct hd_device *dev)
 {
-	/* for the virtual GPU, polling would take its processors */
+	/* On the virtual GPU, polling would use the CPUs that execute the kernels. */
 	return d->slow_wake && !dev->is_cpu;
 }
 
@@ -488,7 +490,7 @@ static uint64_t run_device(struct hd *d, struct hd_device *dev)
 	return next;
 }
 
-/* A program on the device waits for a word of the daemon. */
+/* Returns true if a tenant on the device waits for a control word of heddled. */
 static bool is_device_awaited(const struct hd_device *dev)
 {
 	if (sched_contended(dev->sched))

@@ -24,7 +24,7 @@
 
 struct hd_tenant;
 struct hd_io {
-	/* CLOCK_MONOTONIC, or a test's clock; only hd_clock calls it */
+	/* CLOCK_MONOTONIC, or the clock of a test; only hd_clock calls this function */
 	uint64_t (*now_ns)(void *user);
 	/* Wakes the tenant's agent thread, which must act on new control words or poll for them.
 	 * hold: also wakes the threads of the program that sleep because heddled holds the
@@ -38,7 +38,7 @@ enum hd_stage { HD_UNKNOWN, HD_SUBMITTED, HD_ARRIVED };
 /* A launch as its tenant's page describes it. Its scheduling state is kept by the engine:
  * sched_state(launch). */
 struct hd_slot {
-	struct sched_launch *launch; /* NULL: the slot has no known launch */
+	struct sched_launch *launch; /* NULL: heddled knows no launch in this slot */
 	struct hd_tenant *tenant;
 	uint64_t last_id; /* without a launch: id of the last one that heddled forgot; else 0 */
 	uint64_t id, total, kernel, submit_ns, store_ns, asked_ns;
@@ -49,80 +49,87 @@ struct hd_slot {
 	 * the workers leave to the drain; else 0 */
 	uint64_t handover_ns;
 	uint32_t gen, preemptions;
-	uint32_t guard;  /* 1: the guard form (ctl/control.h) */
-	uint32_t counts; /* guard form: struct sched_launch_info */
-	uint32_t count;  /* guard form: the present quota on its SMs */
+	uint32_t guard;  /* 1: the launch has the guard form (ctl/control.h) */
+	uint32_t counts; /* guard form: see struct sched_launch_info */
+	uint32_t count;  /* guard form: the current quota on the SMs that it has */
 	/* guard form: sequence number of the control word that last changed the block count, while
 	 * grids with an older count may still run; else 0 */
 	uint32_t resizes;
 	uint32_t threads, shared_bytes, workers_per_sm;
-	/* Counters of both sides, in any state. */
-	uint32_t seq;   /* seq of its last word; 0: it had no word of its own */
-	uint32_t grow;  /* rounds of workers requested by words (wire_slot.grow) */
-	uint32_t asked; /* requests since its last word because too few workers came */
-	bool stopped;   /* it arrived without SMs, so its span includes a wait */
-	bool is_few;    /* it began with fewer workers than fit on the device */
+	/* Counters of heddled and of the tenant; valid in any state. */
+	uint32_t seq; /* seq of the launch's last control word; 0: it had none of its own */
+	/* number of worker rounds that control words have requested (wire_slot.grow) */
+	uint32_t grow;
+	/* number of requests since its last control word, as too few workers started */
+	uint32_t asked;
+	bool stopped; /* it arrived without SMs, so its time from begin to end includes a wait */
+	bool is_few;  /* it began with fewer workers than the device can hold */
 	/* true if the last control word requested only as many workers as were missing */
 	bool sized;
 	/* value of wire_slot.launches at the last request for workers; once `launches` is greater,
 	 * the tenant has launched them. 0: no request is open */
 	uint32_t awaited;
-	uint32_t drains;   /* reported drains (doc/protocol.md): all its workers had left */
-	uint32_t rounds;   /* rounds of workers that had come at the last drain */
-	uint32_t may_stay; /* in LAUNCH_SHRINKING: number of workers that may stay */
+	uint32_t drains;   /* number of drains that the tenant reported (doc/protocol.md) */
+	uint32_t rounds;   /* number of worker rounds that had started at the last drain */
+	uint32_t may_stay; /* in LAUNCH_SHRINKING: how many workers may stay */
 	char name[64];
 };
 
 struct hd_tenant {
-	struct hd_tenant *prev, *next; /* in hd_device.tenants; hd_tenant_remove frees it */
+	/* links in hd_device.tenants; hd_tenant_remove frees the tenant */
+	struct hd_tenant *prev, *next;
 	struct hd_device *device;
 	struct sched_tenant *sched;
 	struct wire_page *page;
 	/* Each pass of the loop reads these fields, so they are in few cache lines. */
 	uint32_t n_known, pin;
 	bool opaque_active;
-	/* when it last had work, and when it last had managed work */
+	/* when it last had any work; when it last had managed work */
 	uint64_t active_ns, steered_ns;
 	struct hd_bounce bounce;
 	int priority;
 	uint32_t id, weight, watch, follow, gates, hold, seq, bound_us, ended, carveout;
 	struct ucred cred;
 	struct wire_hello hello;
-	struct duration_owner owner; /* owner of the records that its launches teach */
+	struct duration_owner owner; /* owner of the duration records that its launches update */
 	void *user;
-	uint32_t begin, begins; /* page->begin.seq, and the number of such words so far */
+	uint32_t begin, begins; /* page->begin.seq; number of such control words so far */
 	/* the shared memory, in bytes, that a managed kernel needs on an SM when as many of its
 	 * blocks run there as fit: the maximum over the tenant's kernels */
 	uint32_t shared_need;
-	bool is_logged; /* its start was logged, so its end is logged, too */
-	bool again;     /* it was a tenant of an earlier daemon */
+	bool is_logged; /* its start was logged, so its end will be logged, too */
+	bool again;     /* it was already a tenant of an earlier heddled */
 	/* enum hd_stage of each slot; a separate array, so that a scan reads few cache lines */
 	uint8_t stage[WIRE_SLOTS];
-	uint32_t next_slot; /* slot of the oldest launch that had not arrived */
-	uint64_t looked_ns; /* time of the last scan of all known launches */
-	/* totals of its ended launches */
+	uint32_t next_slot; /* slot of the oldest launch that had not arrived at the last scan */
+	uint64_t looked_ns; /* when all known launches were last scanned */
+	/* Totals over the tenant's ended launches. */
 	uint64_t launches, preemptions, joined_ns, waited_ns, ran_ns;
-	uint64_t share_from_ns; /* its service when shares were last reset */
-	struct hd_slot *slots;  /* WIRE_SLOTS; not in here, so that passes touch little memory */
+	uint64_t share_from_ns; /* the tenant's service when shares were last reset */
+	/* WIRE_SLOTS elements; allocated separately, so that passes touch little memory */
+	struct hd_slot *slots;
 };
 
 struct hd_device {
-	struct hd_device *next; /* in hd.devices; freed with its last tenant */
+	struct hd_device *next; /* next in hd.devices; the device is freed with its last tenant */
 	struct sched *sched;
 	struct hd_tenant *tenants;
 	uint32_t n_tenants, n_sms;
-	int lowest, highest;       /* priorities of its tenants, as of the last hd_watch */
-	bool bounds;               /* some tenant has a bound_us */
-	VEC(struct hd_rank) ranks; /* in descending order; kept between passes for its memory */
-	uint64_t freed_ns;         /* when a launch on this device last ended or left its SMs */
+	int lowest, highest; /* priorities of its tenants, at the last hd_watch */
+	bool bounds;         /* at least one tenant has a bound_us */
+	/* in descending order; not freed between passes, to reuse the memory */
+	VEC(struct hd_rank) ranks;
+	/* when a launch on this device last ended, or last left its SMs */
+	uint64_t freed_ns;
 	bool is_cpu;
 	/* user of the first tenant; the device counts toward this user's limit */
 	uid_t uid;
 	/* ahead_ns: upper bound of the device's clock minus heddled's clock. ahead_at: when the
 	 * bound was measured, or 0 if it never was. */
 	int64_t ahead_ns, ahead_at;
-	uint64_t unwatched_ns; /* when heddled last changed wire_page.watch of a tenant here */
-	uint64_t told_ns;      /* when a launch was last preempted or shrunk */
+	/* when heddled last changed the `watch` field of a tenant's page on this device */
+	uint64_t unwatched_ns;
+	uint64_t told_ns; /* when heddled last preempted or shrank a launch on this device */
 	char name[64];
 };
 
@@ -130,17 +137,17 @@ struct hd {
 	struct hd_config config;
 	struct hd_io io;
 	struct hd_device *devices;
-	struct hd_events *events;    /* NULL: there is no event log */
-	struct durations *durations; /* records of the kernels of all devices */
+	struct hd_events *events;    /* NULL: heddled writes no event log */
+	struct durations *durations; /* duration records of kernels on all devices */
 	/* killed: number of tenants on GPUs that ended without setting wire_page.ends */
 	uint32_t n_tenants, next_id, highest_id, killed;
-	uint64_t now_ns; /* of this turn: hd_clock */
+	uint64_t now_ns; /* time of this turn, from hd_clock */
 	uint64_t started_ns, refused, bad_messages, last_alive_ns;
 	struct hd_log_limit joins, sets, natives;
-	bool slow_wake;  /* tenants should poll for a word, because waking up is slow */
-	bool ends;       /* heddled ends; its tenants go on natively */
-	bool mps_silent; /* MPS is on and did not answer the last question */
-	/* totals of devices that are gone */
+	bool slow_wake;  /* waking up is slow here, so tenants should poll for control words */
+	bool ends;       /* heddled is ending, and its tenants continue without it */
+	bool mps_silent; /* MPS is on, but did not answer the last question */
+	/* Totals over the devices that no longer exist. */
 	uint64_t ended_decisions, ended_grants, ended_preemptions;
 	uint32_t handover_ns[HD_HANDOVERS];
 	uint64_t n_handovers;
@@ -160,7 +167,7 @@ int hd_create(const struct hd_config *c, const struct hd_io *io, struct hd **ret
 /* Logs that heddled ends, and how many tenants go on. Removing tenants then logs no line. */
 void hd_say_end(struct hd *d);
 void hd_destroy(struct hd *d);
-void hd_reconfigure(struct hd *d, const struct hd_config *c); /* the state of MPS does not change */
+void hd_reconfigure(struct hd *d, const struct hd_config *c); /* does not turn MPS on or off */
 /* Adds a tenant. The caller owns the page, which must outlive the tenant. priority, weight: as
  * granted by rights.c. Returns 0; -EUSERS or -ENOSPC if the limit of tenants or devices is reached;
  * -EDQUOT if this user's limit is reached; or another negative errno. */
@@ -169,7 +176,7 @@ int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hell
 void hd_tenant_remove(struct hd *d, struct hd_tenant *t);
 /* Copies the tenant's own counts of its launches so far, one for each reason (wire/reasons.def). */
 void hd_launched(const struct hd_tenant *t, uint64_t ret[WIRE_REASONS]);
-struct hd_tenant *hd_tenant_find(struct hd *d, uint32_t id); /* or NULL */
+struct hd_tenant *hd_tenant_find(struct hd *d, uint32_t id); /* NULL: there is none */
 void hd_tenant_set(struct hd *d, struct hd_tenant *t, int priority, uint32_t weight);
 /* Scans the tenant's whole page. Call it after the tenant has kicked, that is, written to the
  * eventfd that wakes heddled. Decides at once if there is a new launch, or if unmanaged (opaque)

@@ -21,29 +21,30 @@
 
 #define EVENTS_SCHEMA 2
 #define KEEP_RECORDS  4096u
-#define KEEP_BYTES    65536u /* of the buffer, between writes */
+#define KEEP_BYTES    65536u /* maximum length of the buffer between writes */
 
 struct record {
 	uint64_t t_ns;
 	const char *what; /* a string literal */
 	bool of_launch, leaves;
-	/* tenant */
+	/* fields of a tenant event */
 	uint32_t tenant, weight;
 	int pid, priority;
 	char group[32], device[64];
 	uint32_t device_sms;
-	uint64_t launched[WIRE_REASONS]; /* only for a leaving tenant */
-	/* launch */
+	uint64_t launched[WIRE_REASONS]; /* used only when a tenant leaves */
+	/* fields of a launch event */
 	uint64_t launch, total, submit_ns, store_ns;
 	uint32_t sms, blocks_per_sm, preemptions, seq, drained_seq, present, rounds,
 		hardware_blocks;
 	uint64_t arrived_ns, seen_ns, drained_ns, done_ns;
 	uint64_t handover_ns;
 	struct sched_info info;
-	uint64_t code; /* these five: written only with event "submit" */
+	/* the fields from here to `guard` are written only with the event "submit" */
+	uint64_t code;
 	uint32_t threads, shared_bytes, counts;
 	bool guard;
-	char name[64]; /* of the program or the kernel */
+	char name[64]; /* name of the program or of the kernel */
 };
 
 struct hd_events {
@@ -93,7 +94,7 @@ static void tenant_fields(struct json *j, const struct record *r)
 	wire_reasons_json(r->launched, j);
 }
 
-/* Writes the numbers of the set bits as an array. */
+/* Writes an array of the numbers of the bits that are set. */
 static void counts_field(struct json *j, uint32_t counts)
 {
 	json_begin_array(j, "counts");
@@ -213,7 +214,7 @@ static bool write_out(struct hd_events *e)
 	return false;
 }
 
-/* last: also writes inputs that a later one might replace. */
+/* last: also writes the inputs that a later input could replace. */
 static void flush_all(struct hd_events *e, bool last)
 {
 	for (size_t i = 0; i < e->records.len; i++)

@@ -17,7 +17,7 @@ int hd_events_open(const char *path, struct hd_events **ret);
 void hd_events_close(struct hd_events *e);
 /* The journal of all engines (sched/engine/journal.h); NULL if e is NULL. */
 struct sched_journal *hd_events_journal(const struct hd_events *e);
-void hd_events_flush(struct hd_events *e); /* call it only while no decision is pending */
+void hd_events_flush(struct hd_events *e); /* call it only if no decision is pending */
 void hd_event_tenant(struct hd *d, const char *what, const struct hd_tenant *t);
 void hd_event_launch(struct hd *d, const char *what, const struct hd_slot *s, uint32_t n_sms);
 

@@ -15,15 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BATCH    8u            /* kernels; copying them takes 15 us */
-#define OFTEN_NS 2000000000ull /* interval of batches, */
-#define SOON_NS  100000000ull  /* and the interval if more has changed than one batch holds */
+#define BATCH    8u            /* number of kernels in a batch; copying them takes 15 us */
+#define OFTEN_NS 2000000000ull /* interval between batches */
+#define SOON_NS  100000000ull  /* interval when more records have changed than one batch holds */
 
 struct keeper {
 	struct hd *hd;
 	struct model_store *store;
 	char path[4096];
-	uint64_t look_ns; /* time of the next batch; 0: none is planned */
+	uint64_t look_ns; /* when to write the next batch; 0: none is planned */
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -31,7 +31,7 @@ struct keeper {
 	/* true if the last write failed, for the reason in `why`; the thread owns both fields while
 	 * `full` is set */
 	bool failed;
-	bool said; /* the loop has logged a failure since the last success */
+	bool said; /* the loop has logged a failure since the last successful write */
 	char why[256];
 	unsigned n;
 	struct duration_kernel batch[BATCH];
@@ -41,7 +41,7 @@ struct keeper {
  * negative errno, such as -ENOENT if no folder is known. */
 static int keeper_path(const struct hd_config *c, char *buf, size_t size)
 {
-	const char *given = secure_getenv("STATE_DIRECTORY"); /* set by the service manager */
+	const char *given = secure_getenv("STATE_DIRECTORY"); /* the service manager sets it */
 	const char *folder = c->state[0]                                  ? c->state
 			     : given && given[0] == '/'                   ? given
 			     : strcmp(c->socket, WIRE_SYSTEM_SOCKET) == 0 ? KEPT_SYSTEM_FOLDER
@@ -57,7 +57,7 @@ static int keeper_path(const struct hd_config *c, char *buf, size_t size)
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
-/* ---- the thread ---- */
+/* ---- the thread that writes ---- */
 
 static void write_batch(struct keeper *k)
 {
@@ -85,7 +85,7 @@ static void *keeper_thread(void *user)
 	return NULL;
 }
 
-/* ---- the loop ---- */
+/* ---- called by the main loop ---- */
 
 static void restore_record(void *user, const struct duration_kernel *k)
 {
@@ -94,7 +94,7 @@ static void restore_record(void *user, const struct duration_kernel *k)
 
 static int keeper_open(struct keeper *k)
 {
-	int r = kept_make_private(k->path); /* the file has rows of all users */
+	int r = kept_make_private(k->path); /* private, because the file has records of all users */
 
 	if (r < 0) {
 		hd_log("records of kernels are not saved: %s: %s", k->path, strerror(-r));
@@ -182,7 +182,7 @@ uint64_t keeper_look(struct keeper *k, uint64_t now_ns)
 {
 	if (!k || !keeper_has_work(k))
 		return UINT64_MAX;
-	if (!k->look_ns) /* the first change waits, so that more changes share a batch */
+	if (!k->look_ns) /* waits after the first change, so that a batch can hold several */
 		k->look_ns = now_ns + OFTEN_NS;
 	if (now_ns < k->look_ns)
 		return k->look_ns;

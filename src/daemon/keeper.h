@@ -18,7 +18,7 @@ struct keeper *keeper_start(const struct hd_config *c, struct hd *d);
 /* Passes changed records to the thread if it is time to do so. Returns the time of the next call,
  * or UINT64_MAX if nothing has changed. Here and below, k may be NULL. */
 uint64_t keeper_look(struct keeper *k, uint64_t now_ns);
-/* Writes all changed records, and frees k. */
+/* Writes all changed records, then frees k. */
 void keeper_stop(struct keeper *k);
 
 #endif

@@ -7,7 +7,7 @@
 #include "daemon.h"
 
 #define PARTS  4u
-#define ALWAYS 32u /* connections, however few there are in all */
+#define ALWAYS 32u /* minimum number of connections that a user may have, if max allows it */
 
 static uint32_t limit_or_part(uint32_t given, uint32_t of)
 {

@@ -16,7 +16,7 @@
 struct hd;
 bool hd_user_may_join(const struct hd *d, uid_t uid);
 bool hd_user_may_add_device(const struct hd *d, uid_t uid);
-/* This user's limit of connections, out of max in all. */
+/* Returns how many of the max connections this user may have. */
 uint32_t hd_user_connections(const struct hd_config *c, uint32_t max);
 
 #endif

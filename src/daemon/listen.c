@@ -42,7 +42,7 @@ void notify(const char *state)
 	close(fd);
 }
 
-/* The socket that the service manager opened, or -1. */
+/* Returns the socket that the service manager has opened, or -1. */
 static int find_activated_fd(void)
 {
 	const char *pid = getenv("LISTEN_PID"), *fds = getenv("LISTEN_FDS");

@@ -18,7 +18,7 @@
 #define LIMIT_NS    1000000000u
 #define LIMIT_LINES 20u
 
-#define LINE_MAX_BYTES 8192 /* enough for a path and an error text */
+#define LINE_MAX_BYTES 8192 /* enough for a message with a path and an error text */
 
 static uint32_t most = HD_LOG_INFO;
 static const char *const words[] = {"error", "warning", "info", "debug"};

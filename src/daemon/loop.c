@@ -29,7 +29,8 @@
 #define MAX_EVENTS   64
 #define JOIN_PART    8u
 #define JOIN_WAIT_NS 10000000ull
-#define PAUSE_NS     100000000ull /* how long no connection is accepted, for lack of descriptors */
+/* for this time after running out of descriptors, heddled accepts no connections */
+#define PAUSE_NS 100000000ull
 
 int loop_watch(struct server *s, struct watch *w, enum watch_kind kind, int fd, uint32_t events)
 {
@@ -219,7 +220,7 @@ static uint64_t run_pass(struct server *s)
 	return next;
 }
 
-/* Names of events in the log (pulse.h). */
+/* Names of the event kinds for the log (pulse.h). */
 static const char *const event_names[] = {
 	[WATCH_LISTENER] = "a new connection",
 	[WATCH_SIGNAL] = "a signal",
@@ -270,7 +271,7 @@ int loop_turn(struct server *s, bool wait, uint64_t *ret_next_ns)
 	return 0;
 }
 
-/* Until when to poll, as of now. */
+/* Returns the time until which the loop polls instead of sleeping. */
 static uint64_t spin_until(const struct server *s, uint64_t began)
 {
 	uint64_t ns = s->config->spin_ns, until = 0;
@@ -281,7 +282,7 @@ static uint64_t spin_until(const struct server *s, uint64_t began)
 		ns = s->wake_ns > SLOW_WAKE_NS ? LONG_SPIN_NS : 0;
 	if (ns && hd_may_preempt(s->hd))
 		until = s->event_ns + ns;
-	/* The end of a turn can begin a hand-over without an event. */
+	/* A hand-over can also begin at the end of a turn, when there was no event. */
 	return hd_in_handover(s->hd) ? MAX(until, began + MAX(ns, SPIN_NS)) : until;
 }
 
@@ -291,7 +292,7 @@ static uint64_t poll_without_sleep(struct server *s, uint64_t next)
 
 	for (; !s->stop && now < spin_until(s, began); now = loop_now(s)) {
 		if (loop_turn(s, false, &next) < 0)
-			return 0; /* the next sleep reports the error */
+			return 0; /* the next call that sleeps reports the error */
 		if (now - s->event_ns > FLUSH_NS && !hd_in_handover(s->hd))
 			hd_events_flush(s->hd->events);
 	}

@@ -58,7 +58,7 @@ bool heddled_open_standard_fds(void)
 	return true;
 }
 
-/* 0, or the exit status. */
+/* Returns 0, or the exit status. */
 static int open_server(struct server *s)
 {
 	struct hd_io io = {read_monotonic_ns, conn_wake, s};
@@ -86,7 +86,7 @@ static int open_server(struct server *s)
 		hd_log_at(HD_LOG_ERROR, "cannot listen on %s: %s", s->config->socket, strerror(-r));
 		return 1;
 	}
-	/* The lock is held now, so no other heddled uses the note. */
+	/* This process has the lock now, so no other heddled uses the note of the policy. */
 	if (policy_choose(s->config, NULL, &s->policy) < 0) {
 		listen_close(s);
 		return 1;
@@ -153,7 +153,7 @@ int heddled_serve(
 	}
 	loop_block_signals();
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	/* Timers of 50 us must not be rounded up by another 50 us. */
+	/* By default, Linux may round up a timer of 50 us by another 50 us. */
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
 	s.max_conns = raise_limits();
 	sched_policies_watch(log_fault);

@@ -88,7 +88,7 @@ static pid_t read_record(const struct mps_place *p)
 	return pid > 0 && began && mps_start_of(pid, &state) == began && state != 'Z' ? pid : 0;
 }
 
-/* Watches for its end. 0 or a negative errno. */
+/* Watches the control daemon for its end. Returns 0 or a negative errno. */
 static int watch_control(struct server *s, pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0), r = fd < 0 ? -errno : 0;
@@ -106,7 +106,8 @@ void mps_forget(struct server *s, const struct mps_place *p)
 
 	loop_unwatch(s, &s->mps_answer);
 	loop_unwatch(s, &s->mps_end);
-	waitpid(s->mps, &status, WNOHANG); /* if it is a child of this process */
+	/* Works only if the control daemon is a child of this process. */
+	waitpid(s->mps, &status, WNOHANG);
 	unlink(p->record);
 	s->mps = 0;
 }
@@ -120,7 +121,8 @@ void mps_ended(struct server *s)
 {
 	struct mps_place p;
 
-	if (!mps_await_end(s->mps_end.fd, 0)) /* the event is of an earlier one */
+	/* The event was for an earlier control daemon; this one still runs. */
+	if (!mps_await_end(s->mps_end.fd, 0))
 		return;
 	hd_log("the MPS control daemon ended: new tenants take turns");
 	if (mps_place(s->config, &p) == 0)
@@ -165,13 +167,15 @@ const char *mps_start_control(struct server *s, const struct mps_place *p)
 
 	warn_of_indices();
 	snprintf(control, sizeof(control), "%s/control", p->pipe);
-	unlink(control); /* a dead daemon's */
+	unlink(control); /* may be left over from an earlier daemon */
 	pid = fork();
 	if (pid < 0)
 		return strerror(errno);
 	if (pid == 0) {
 		if (s->config->mps_stays)
-			setsid(); /* a terminal's signals to heddled must not reach it */
+			/* Keeps signals that a terminal sends to heddled away from the control
+			 * daemon. */
+			setsid();
 		else
 			prctl(PR_SET_PDEATHSIG, SIGTERM);
 		write_record(p);
@@ -205,7 +209,7 @@ static const char *adopt_control(struct server *s, const struct mps_place *p, pi
 	return watch_control(s, pid) < 0 ? strerror(errno) : NULL;
 }
 
-/* Ends the control daemon, in order if it still answers. */
+/* Ends the control daemon, with the command "quit" if it still answers. */
 static void quit_control(struct server *s, const struct mps_place *p)
 {
 	char answer[512];
@@ -327,7 +331,7 @@ void mps_look(struct server *s)
 	struct mps_place p;
 
 	if (s->mps <= 0 || killed < KILLED_SOME || loop_now(s) < s->mps_look_ns ||
-		s->hd->mps_silent) /* mps_health restarts this one */
+		s->hd->mps_silent) /* mps_health restarts a silent MPS */
 		return;
 	if (s->hd->n_tenants && killed >= KILLED_MANY && !s->mps_said) {
 		hd_log("%u programs were killed under MPS, which accepts no new program after some "

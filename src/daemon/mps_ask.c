@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ASK_MS  5000u /* used if the configuration sets no limit */
+#define ASK_MS  5000u /* timeout in ms if the configuration sets none */
 #define POLL_MS 20u
 
 int mps_place(const struct hd_config *c, struct mps_place *ret)
@@ -55,7 +55,8 @@ void mps_become(const struct mps_place *p, const char *arg, int input, int outpu
 	loop_restore_signals();
 	dup2(input >= 0 ? input : null, 0);
 	dup2(output >= 0 ? output : null, 1);
-	if (output < 0) /* it may outlive the reader of heddled's messages */
+	/* The child may live longer than the process that reads heddled's messages. */
+	if (output < 0)
 		dup2(null, 2);
 	setenv("CUDA_MPS_PIPE_DIRECTORY", p->pipe, 1);
 	setenv("CUDA_MPS_LOG_DIRECTORY", p->log, 1);
@@ -113,7 +114,7 @@ static int reap_child(pid_t pid, const struct timespec *began, unsigned ms, int 
 	return r == pid ? 0 : -ECHILD;
 }
 
-/* in, out: both ends of a pipe each. */
+/* in, out: pipes to and from the child, each with its read end and its write end. */
 static int ask_child(const struct mps_place *p, const char *command, int in[2], int out[2],
 	char *ret, size_t max)
 {
@@ -203,7 +204,7 @@ static bool is_process_alive(pid_t pid)
 	return pid == 0 || (mps_start_of(pid, &state) && state != 'Z' && state != 'X');
 }
 
-/* Reads the next integer of the text. False: there is none. */
+/* Reads the next integer of the text. Returns false if there is none. */
 static bool next_number(char **io_at, int *ret)
 {
 	char *word;
@@ -254,7 +255,7 @@ static int server_answers(const struct mps_place *p, int server)
 		return -EBUSY;
 	snprintf(command, sizeof(command), "get_client_list %d", server);
 	r = mps_ask(p, command, answer, sizeof(answer));
-	return r == -EIO ? 0 : r; /* an error is an answer, too */
+	return r == -EIO ? 0 : r; /* an error message counts as an answer */
 }
 
 int mps_answers(const struct mps_place *p, unsigned *ret_servers)
@@ -273,7 +274,8 @@ int mps_answers(const struct mps_place *p, unsigned *ret_servers)
 
 int mps_start_server(const struct mps_place *p, unsigned wait_ms)
 {
-	struct mps_place patient = *p; /* the answer may come only when the server has started */
+	/* MPS may answer only after the server has started, so this needs a longer timeout. */
+	struct mps_place patient = *p;
 	char answer[1024], command[48];
 	struct timespec began;
 	unsigned n = 0;

@@ -14,14 +14,15 @@
 /* timeout for the start of a server, in multiples of the timeout for a reply */
 #define SERVER_ANSWERS 7u
 
-/* The files and folders of a heddled's own MPS. */
+/* Files and folders of the MPS that one heddled starts. */
 struct mps_place {
 	char pipe[108], log[108], record[108];
-	unsigned answer_ms; /* longest wait for one answer */
+	unsigned answer_ms; /* timeout of one answer, in ms */
 };
 struct server;
 
-int mps_place(const struct hd_config *c, struct mps_place *ret); /* 0, -EINVAL, -ENAMETOOLONG */
+/* Returns 0, -EINVAL or -ENAMETOOLONG. */
+int mps_place(const struct hd_config *c, struct mps_place *ret);
 /* Replaces the calling process, a child of heddled, by the control program. arg may be NULL. input,
  * output: descriptors, or -1 for none. */
 _Noreturn void mps_become(const struct mps_place *p, const char *arg, int input, int output);
@@ -36,20 +37,20 @@ int mps_answers(const struct mps_place *p, unsigned *ret_servers);
  * for its reply. Returns 0, -ENOENT (there is no server), -EBUSY (the server is not ready), or an
  * error of mps_ask. */
 int mps_start_server(const struct mps_place *p, unsigned wait_ms);
-/* True if a living program uses it, or if this is not known. */
+/* Returns true if a living program uses this MPS, or if this is unknown. */
 bool mps_has_clients(const struct mps_place *p);
 /* Returns the start time of the process in clock ticks since boot, or 0 if there is no such process
  * or its state cannot be read. */
 uint64_t mps_start_of(pid_t pid, char *ret_state);
 bool mps_await_end(int pidfd, unsigned ms);
 void mps_nap(unsigned ms);
-/* ---- mps.c, for mps_health.c ---- */
+/* ---- functions of mps.c that mps_health.c calls ---- */
 /* Starts a new control daemon, which s watches from then on. Returns NULL, or the reason why this
  * failed. */
 const char *mps_start_control(struct server *s, const struct mps_place *p);
-/* Cleans up after a control daemon that has ended. */
+/* Clears the state of a control daemon that has ended, and removes its record. */
 void mps_forget(struct server *s, const struct mps_place *p);
-/* Turns MPS off from now on. */
+/* Turns MPS off for the rest of heddled's life. */
 void mps_off(struct server *s);
 
 #endif

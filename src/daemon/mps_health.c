@@ -64,7 +64,8 @@ _Noreturn static void run_asker(const struct mps_place *p, bool starts, unsigned
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	keep_only(fd);
 	loop_restore_signals();
-	setitimer(ITIMER_REAL, &t, NULL); /* its signal ends this process without an answer */
+	/* Ends this process without an answer when the time is over. */
+	setitimer(ITIMER_REAL, &t, NULL);
 	r = starts ? mps_start_server(p, bound_ms) : mps_answers(p, &n);
 	/* -ENOENT means that no server runs. But the control daemon has replied, and can start a
 	 * server for a program. */
@@ -97,11 +98,11 @@ static void ask_mps(struct server *s, bool starts)
 		close(fd[0]);
 	else if (loop_watch(s, &s->mps_answer, WATCH_MPS_ANSWER, fd[0], EPOLLIN) < 0)
 		loop_unwatch(s, &s->mps_answer);
-	else /* the child ends by itself; this limit is for a stopped child */
+	else /* the child has its own timeout; this longer one applies if the child is stopped */
 		s->mps_ask_ns = now + bound_ms * 2000000ull;
 }
 
-/* ---- ending ---- */
+/* ---- ending MPS ---- */
 
 static bool uses_folder(const struct mps_place *p, int pid)
 {
@@ -213,7 +214,7 @@ static void restart_or_stop_mps(struct server *s)
 	kill_mps(s, &p);
 	why = mps_start_control(s, &p);
 	if (!why) {
-		/* the new server has no connections of killed programs */
+		/* The new server has no connections of programs that were killed before. */
 		s->mps_killed = s->hd->killed;
 		s->mps_said = false;
 		ask_mps(s, true);
@@ -223,7 +224,7 @@ static void restart_or_stop_mps(struct server *s)
 	mps_off(s);
 }
 
-/* ---- evaluation ---- */
+/* ---- evaluating the answer ---- */
 
 static bool makes_progress(struct server *s)
 {

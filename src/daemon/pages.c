@@ -17,12 +17,13 @@
 
 _Static_assert(SCHED_INPUTS == WIRE_INPUTS, "copied one by one");
 
-#define NEXT_FEW  8u       /* number of a tenant's queued launches that each scan reads */
-#define LOOK_NS   40000u   /* interval of scans of all queued launches, in ns */
+#define NEXT_FEW  8u       /* how many of a tenant's queued launches each scan reads */
+#define LOOK_NS   40000u   /* all queued launches are read once in this many ns */
 #define ASK_NS    1000000u /* wait after a request until heddled counts a launch's workers again */
 #define ASK_SIZED 4u /* doublings of ASK_NS if the last request was for the missing workers only */
-#define ASK_MAX   6u /* most doublings of ASK_NS; each request adds one */
-#define ASK_ALL   4u /* from this request on: as many workers as fit on the device */
+#define ASK_MAX   6u /* maximum number of doublings of ASK_NS; each request adds one */
+/* from this request on, heddled asks for as many workers as fit on the device */
+#define ASK_ALL 4u
 
 static uint32_t load_word(const uint32_t *p)
 {
@@ -59,7 +60,7 @@ static uint64_t multiply_dims(const uint32_t dim[3], uint64_t max)
 	return n;
 }
 
-/* A valid size, or 0: the tenant may write anything here. */
+/* Returns the size, or 0 if it is not valid. The tenant can write any value here. */
 static float read_input(const float *from)
 {
 	uint32_t bits = __atomic_load_n((const uint32_t *)from, __ATOMIC_RELAXED);
@@ -258,7 +259,7 @@ static void note_drain(struct hd *d, struct hd_slot *s, uint32_t seq)
 	hd_event_launch(d, "drained", s, 0);
 	s->handover_ns = 0;
 	if (s->resizes && !resized)
-		return; /* it left for an earlier word */
+		return; /* the workers left because of an earlier control word */
 	s->resizes = 0;
 	dev->freed_ns = d->now_ns;
 	sched_drained(dev->sched, d->now_ns, s->launch);
@@ -271,7 +272,8 @@ static void note_arrival(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 {
 	struct hd_tenant *t = s->tenant;
 	uint32_t began = load_word(&w->host.began);
-	enum sched_began how = s->seq              ? SCHED_BEGAN_UNKNOWN /* another daemon's word */
+	/* If the launch has a control word already, an earlier heddled wrote it. */
+	enum sched_began how = s->seq              ? SCHED_BEGAN_UNKNOWN
 			       : !began            ? SCHED_BEGAN_FREE
 			       : began == t->begin ? SCHED_BEGAN_TOLD
 						   : SCHED_BEGAN_UNKNOWN;
@@ -287,16 +289,16 @@ static void note_arrival(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 	held = sched_state(s->launch) == LAUNCH_HELD;
 	s->stopped = sched_state(s->launch) != LAUNCH_RUNNING;
 	if (held)
-		s->unseen_ns = s->both_ns = 0; /* its blocks have not begun */
+		s->unseen_ns = s->both_ns = 0; /* none of its blocks has begun */
 	__atomic_store_n(&w->granted, !held, __ATOMIC_RELEASE);
 	if (held &&
-		/* as after a preemption, the tenant must poll for its grant */
+		/* The tenant must poll for its grant, as after a preemption. */
 		hd_look_out(d, t->device))
 		d->io.wake(d->io.user, t, false);
 	hd_event_launch(d, "arrive", s, 0);
 }
 
-/* True if all its quotas are 0. */
+/* Returns true if all quotas of the launch are 0. */
 static bool is_stopped(const struct hd_slot *s)
 {
 	return launch_is(sched_state(s->launch), LAUNCH_STOPPED);
@@ -344,7 +346,7 @@ static void request_missing_workers(struct hd *d, struct hd_slot *s, struct wire
 		missing = want - present;
 	if (!missing)
 		return;
-	if (!s->seq) /* a launch gets its own quotas before more workers */
+	if (!s->seq) /* the launch needs quotas of its own before it gets more workers */
 		hd_store_quotas(d, s);
 	s->asked += s->asked < ASK_MAX;
 	s->asked_ns = d->now_ns;
@@ -435,7 +437,8 @@ static void submit_launch(struct hd *d, struct hd_tenant *t, uint32_t i)
 			  load_word(&w->hardware_blocks) - 1 <
 				  MIN(info.total, t->device->n_sms * info.workers_per_sm - 1),
 		.counts = info.counts,
-		.grow = load_word(&w->grow), /* continues from the slot's last launch */
+		/* the counter goes on from the previous launch in this slot */
+		.grow = load_word(&w->grow),
 	};
 	copy_name(s->name, w->name);
 	info.user = s;
@@ -498,7 +501,7 @@ static void scan_slot(struct hd *d, struct hd_tenant *t, uint32_t i)
 	struct hd_slot *s = &t->slots[i];
 	uint32_t state = load_word(&w->state);
 
-	/* The slot was given up and taken again since the last scan. */
+	/* Since the last scan, the tenant freed the slot, and may have reused it. */
 	if (s->launch && (state == WIRE_SLOT_FREE || load_word64(&w->id) != s->id))
 		hd_slot_forget(d, s, false);
 	if (state == WIRE_SLOT_CLOSED)

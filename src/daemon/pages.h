@@ -7,7 +7,8 @@
 
 #include "daemon.h"
 
-bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t); /* true: it has changed */
+/* Returns true if that work has changed. */
+bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t);
 /* Sets how far unmanaged (opaque) launches may pass the gates in their streams: without limit, or,
  * while the tenant is held, at most one launch at a time. */
 void hd_let_pass(struct hd_tenant *t);
@@ -20,12 +21,12 @@ void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole);
 /* Updates the progress of arrived launches, and notices when the next launch arrives. This is
  * fast. */
 void hd_scan_known(struct hd *d, struct hd_tenant *t);
-/* for a leaving tenant: learns from its ended launches */
+/* For a tenant that leaves: learns from its launches that have ended. */
 void hd_scan_last(struct hd *d, struct hd_tenant *t);
 /* Returns the time that the launch ran, as far as this is known, and the time that it waited. */
 uint64_t hd_slot_ran(const struct hd_slot *s, const struct sched_info *info);
 uint64_t hd_slot_waited(const struct hd_slot *s, const struct sched_info *info);
-/* writes its totals into its page */
+/* Writes the tenant's totals to its page. */
 void hd_tell_figures(struct hd *d, struct hd_tenant *t, bool left);
 
 #endif

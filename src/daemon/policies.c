@@ -22,16 +22,17 @@
 #include <string.h>
 
 struct policy_loaded {
-	struct sched_policy policy; /* for the engines */
+	struct sched_policy policy; /* what the engines use */
 	struct sched_policy_watch watch;
 	struct policy_file file;
 	char *options, *note;
-	uint32_t kills; /* of heddleds in a row that had it loaded */
+	/* how many heddleds in a row were killed while they had this policy loaded */
+	uint32_t kills;
 };
 
-/* ---- the file ---- */
+/* ---- opening and checking the file ---- */
 
-/* Logs why, if this fails. */
+/* Opens the file. Logs an error on failure. */
 static int open_file(const char *given, struct policy_file *ret)
 {
 	struct strbuf err = {0};
@@ -44,7 +45,7 @@ static int open_file(const char *given, struct policy_file *ret)
 	return r;
 }
 
-/* Runs code of the policy. Logs why, if this fails. */
+/* Loads the policy, which runs its code. Logs an error on failure. */
 static int load_file(struct policy_file *file)
 {
 	struct strbuf err = {0};
@@ -56,7 +57,7 @@ static int load_file(struct policy_file *file)
 	return r;
 }
 
-/* Logs errors. */
+/* Checks the options. Logs an error on failure. */
 static int check_options(const struct sched_policy *p, const char *options)
 {
 	char why[256];
@@ -76,7 +77,7 @@ int policy_check(const struct hd_config *c)
 		return check_options(c->policy, c->policy_options);
 	if (open_file(c->policy_file, &file) < 0)
 		return -EINVAL;
-	/* A policy of somebody else runs no code for a check. */
+	/* A check runs no code of a policy that is not part of heddle. */
 	if (!strchr(c->policy_file, '/'))
 		r = load_file(&file);
 	if (file.table)
@@ -135,7 +136,7 @@ static void on_fault(void *user, const char *what)
 	hd_log("policy %s: %s", p->file.name, what);
 }
 
-/* Runs code of the policy for the first time. */
+/* Loads the policy's table: the first time that code of the policy runs. */
 static int load_table(struct policy_loaded *p)
 {
 	int r = load_file(&p->file);
@@ -193,7 +194,7 @@ static bool is_suspect_policy(const struct policy_loaded *old, struct policy_loa
 	return true;
 }
 
-/* NULL: failed, and logged. */
+/* Returns NULL on failure, after logging it. */
 static struct policy_loaded *open_policy(const struct hd_config *c)
 {
 	struct policy_loaded *p = calloc(1, sizeof(*p));

@@ -9,7 +9,7 @@
 
 #include "config.h"
 
-/* limit of one call into a policy; heddled exits after it */
+/* Maximum duration of one call into a policy. heddled exits if a call takes longer. */
 #define POLICY_CALL_MAX_NS 1000000000ull
 
 struct policy_loaded;

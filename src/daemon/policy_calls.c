@@ -36,11 +36,11 @@ static const struct {
 
 static struct {
 	policy_ended *ended; /* NULL: no call is watched */
-	const char *name;    /* of the present call, or of the last one */
+	const char *name;    /* of the policy that is called, or was called last */
 	const char *call;    /* NULL: no call */
 	pthread_t thread;
 	void *stack;
-	bool at_exit; /* the exit handler is there; it cannot be removed */
+	bool at_exit; /* the exit handler is registered, and cannot be removed */
 } calls;
 
 const char *policy_call_text(enum policy_call call)

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FOLDER_MAX 4096 /* the size of realpath's result: PATH_MAX */
+#define FOLDER_MAX 4096 /* size of realpath's buffer: PATH_MAX */
 /* Size of a policy's table in the first ABI version, where `decide` was the last field. A file that
  * was built for that version lacks the fields after it. */
 #define TABLE_BYTES (offsetof(struct heddle_policy, decide) + sizeof(void (*)(void)))

@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 
 struct policy_file {
-	char *path;    /* absolute, without symbolic links */
-	char name[32]; /* the file's name; the policy's own name once it is loaded */
+	char *path;    /* absolute path without symbolic links */
+	char name[32]; /* name of the file; after loading, the policy's own name */
 	struct stat st;
 	/* The descriptor stays open as long as the policy is loaded. dlopen identifies a file by
 	 * its name, here /proc/self/fd/N. If N were closed and reused for a new file, dlopen would

@@ -16,12 +16,12 @@
 #include "policy_calls.h"
 
 struct note_found {
-	uint32_t kills;        /* earlier ones, without the last end of heddled */
-	enum policy_call call; /* in which heddled ended */
-	bool ended;            /* the policy's code has ended heddled */
+	uint32_t kills;        /* number of kills before the last end of heddled */
+	enum policy_call call; /* the call in which heddled ended */
+	bool ended;            /* the policy's code ended heddled */
 };
 
-/* NULL: out of memory. The caller frees it. */
+/* Returns the note's path, which the caller frees, or NULL if out of memory. */
 char *note_path(const char *socket);
 /* Returns true if the note is this user's and names this policy. A note of an earlier version has no second line, and
  * counts as a kill. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Starts porters, and passes their answers on. See porter.h. */
+/* Starts porters and handles their answers (porter.h). */
 #include "porter.h"
 #include "server.h"
 
@@ -17,20 +17,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define BATCH    32u  /* connections that one porter receives from */
-#define SENT     253u /* descriptors in one packet: the system's limit (SCM_MAX_FD) */
+#define BATCH    32u  /* number of connections from which one porter receives */
+#define SENT     253u /* most descriptors in one packet: the system's limit (SCM_MAX_FD) */
 #define SKIPPED  64u  /* packets that wait in one socket; the system's limit is far below */
 #define UNCLOSED 256u
 
 struct porter {
 	struct porter *next;  /* in server.porters; porters_reap frees it after its process ended */
-	struct watch channel; /* fd -1: only closes */
-	pid_t pid;            /* 0: has ended */
+	struct watch channel; /* fd -1: this porter only closes sockets */
+	pid_t pid;            /* 0: the porter has ended */
 	uid_t uid;
 	uint64_t since_ns;
 };
 
-/* Sockets with descriptors in them, to be closed. */
+/* Sockets that must be closed, but have unreceived descriptors. */
 struct unclosed {
 	struct {
 		int sock;
@@ -42,12 +42,12 @@ struct unclosed {
 /* From the porter to heddled, with the page's descriptor if result is 0. */
 struct answer {
 	struct wire_head head;
-	int32_t sock;   /* the connection's, by its number in heddled */
+	int32_t sock;   /* the connection's socket: its descriptor number in heddled */
 	int32_t result; /* 0 or a negative errno */
 	struct wire_hello hello;
 };
 
-/* ---- in the child ---- */
+/* ---- in the child process ---- */
 
 static int compare_fds(const void *a, const void *b)
 {
@@ -136,7 +136,7 @@ static void porter_main(pid_t parent, int channel, const int *socks, unsigned n_
 	_exit(0);
 }
 
-/* ---- in heddled ---- */
+/* ---- in heddled's process ---- */
 
 static unsigned count_porters(const struct server *s, uid_t uid, uint64_t since_ns)
 {
@@ -251,7 +251,7 @@ static bool empty_socket(int sock)
 	char msg[16];
 	bool has_fds = false;
 
-	/* From now on the other side can put nothing into it. */
+	/* From here on, the client can send nothing more. */
 	if (shutdown(sock, SHUT_RD) < 0 && errno != ENOTCONN)
 		return false;
 	for (unsigned i = 0; i < SKIPPED; i++) {
@@ -331,13 +331,13 @@ static void read_answers(struct server *s, struct porter *p)
 		if (c && n == sizeof(a) && (a.result < 0 || n_fds))
 			bring(s, c, &a.hello, fd, a.result);
 		if (n_fds)
-			close(fd); /* a page, which the porter has checked */
+			close(fd); /* safe to close: the porter has checked that it is a page */
 	}
 	if (p->channel.fd >= 0 && n != -EAGAIN)
 		loop_unwatch(s, &p->channel);
 }
 
-/* The porter gives no more answers. */
+/* Fails all connections that still wait for an answer of this porter. */
 static void give_up(struct server *s, struct porter *p, int error)
 {
 	for (struct conn *c = s->conns; c; c = c->next) {

@@ -28,9 +28,9 @@ struct server;
 struct watch;
 
 #define PORTERS_PER_USER 2u
-#define PORTER_NS        2000000000u /* a porter that takes longer is killed */
+#define PORTER_NS        2000000000u /* after this time, heddled kills a porter */
 
-/* Closes a client's Unix socket, at once or in a porter. */
+/* Closes a client's Unix socket, either at once or in a porter. */
 void porter_close(struct server *s, int sock, uid_t uid);
 /* Leaves the next packet of the connection, a HELLO with descriptors, to a porter. While
  * c->at_porter is set, the caller does not read from the connection. Afterwards the porter's answer
@@ -39,11 +39,12 @@ void porter_receive(struct server *s, struct conn *c);
 /* Starts the porters that are needed; call it after each pass of the loop. Returns when to call
  * again, as a time of loop_now, or UINT64_MAX. */
 uint64_t porters_look(struct server *s);
-void porter_answered(struct server *s, const struct watch *w); /* its channel is readable */
-void porter_ended(struct server *s, pid_t pid);                /* a child has ended */
-/* This user has two porters that block. */
+/* Call it when the channel is readable. */
+void porter_answered(struct server *s, const struct watch *w);
+void porter_ended(struct server *s, pid_t pid); /* call it when a child has ended */
+/* Returns true if this user has as many blocked porters as allowed. */
 bool porters_block(const struct server *s, uid_t uid);
-/* Frees porters that have ended; no event may be pending. */
+/* Frees porters that have ended. Call it only when no event is pending. */
 void porters_reap(struct server *s);
 /* At heddled's end: leaves what is not closed yet to a last porter. */
 void porters_finish(struct server *s);

@@ -14,13 +14,14 @@ struct server;
 #define PULSE_SLOW_NS 100000000u
 
 struct pulse {
-	uint64_t step_ns;                /* when the present step of the loop began */
-	uint64_t watchdog_ns, notify_ns; /* half of WatchdogSec, 0: none; the next report is due */
+	uint64_t step_ns; /* when the current step of the loop began */
+	/* half of WatchdogSec (0: no watchdog); when the next report is due */
+	uint64_t watchdog_ns, notify_ns;
 };
 
-/* Reads WATCHDOG_USEC (sd_watchdog_enabled(3)). */
+/* Reads the interval from WATCHDOG_USEC (sd_watchdog_enabled(3)). */
 void pulse_start(struct server *s);
-/* Begins the first step after the loop has slept. */
+/* Call this after the loop has slept: the first step begins. */
 void pulse_begin(struct server *s);
 /* Ends a step. If it took longer than PULSE_SLOW_NS, logs `what`, and of whom (c: or NULL). */
 void pulse_step(struct server *s, const char *what, const struct conn *c);

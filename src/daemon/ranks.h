@@ -10,10 +10,10 @@
 struct hd;
 struct hd_device;
 
-/* The tenants of one priority, for hd_set_bounds. */
+/* The tenants of one priority. Only hd_set_bounds uses it. */
 struct hd_rank {
 	int priority;
-	uint64_t last_ns; /* when one of them last had work that bounds others; 0: never */
+	uint64_t last_ns; /* when one of these tenants last had work that bounds others; 0: never */
 };
 
 /* Tells the tenants what they must report, after one has joined, left, or changed its priority. */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Logs the keys that need a restart, once for each value. */
+/* Logs which changed keys take effect only after a restart, once for each value. */
 static void log_ignored_keys(const struct server *s, const struct hd_config *now)
 {
 	const struct hd_config *given = s->given, *read = &s->read;

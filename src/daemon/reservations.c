@@ -13,8 +13,9 @@
 #include <unistd.h>
 
 struct reservation {
-	struct reservation *next; /* in server.reservations; freed when its GPU has no tenants */
-	struct watch asked;       /* fd -1: no socket listens */
+	/* next in server.reservations; freed when its GPU has no tenants */
+	struct reservation *next;
+	struct watch asked; /* fd -1: no socket listens */
 	char gpu[64];
 };
 
@@ -60,7 +61,7 @@ void reservations_asked(struct server *s, const struct watch *w)
 {
 	int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	if (fd >= 0) /* any user may connect, and may have sent descriptors already */
+	if (fd >= 0) /* any user may connect, and may already have sent descriptors */
 		porter_close(s, fd, 0);
 }
 

@@ -15,7 +15,7 @@
 
 #define SYSTEM_DIR "/run/heddle"
 
-/* True for "GPU-" and a UUID. */
+/* Returns true if the name is "GPU-" and a UUID. */
 static bool is_gpu(const char *name)
 {
 	static const char form[] = "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
@@ -30,7 +30,7 @@ static bool is_gpu(const char *name)
 	return !name[i];
 }
 
-/* Only root can have created that folder. */
+/* Returns true for root and for the owner of SYSTEM_DIR, which only root can create. */
 static bool is_system(uid_t uid)
 {
 	struct stat st;

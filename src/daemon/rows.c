@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define MAX_ROWS    8192u
-#define MAX_PROFILE ((size_t)4 << 20) /* bytes */
+#define MAX_PROFILE ((size_t)4 << 20) /* maximum size of the reply in bytes */
 
 static void add_packet(struct strbuf *out, const void *msg, size_t bytes)
 {
@@ -70,7 +70,7 @@ static void add_launch(struct hd *d, const struct hd_slot *s, struct strbuf *out
 	add_packet(out, &r, sizeof(r));
 }
 
-/* Sums over the tenants of a device. */
+/* Sums over all tenants of a device. */
 struct shares {
 	uint64_t weights, had;
 };
@@ -134,7 +134,7 @@ static void add_tenant(struct hd *d, struct hd_tenant *t, const struct shares *s
 	if (t->hold && r.state == WIRE_IDLE)
 		r.state = WIRE_HELD;
 	if (!r.launched[WIRE_WHY_WORKERS] && !r.launched[WIRE_WHY_GUARD_FORM] && !t->n_known)
-		r.ran_ns = UINT64_MAX; /* unmanaged launches report nothing */
+		r.ran_ns = UINT64_MAX; /* unknown: unmanaged launches report no times */
 	add_packet(out, &r, sizeof(r));
 	++*io_rows;
 	for (uint32_t i = 0; i < WIRE_SLOTS && *io_rows < MAX_ROWS; i++) {
@@ -198,7 +198,7 @@ void hd_profile(struct hd *d, uint32_t uid, struct strbuf *out)
 	hd_clock(d);
 	for (struct hd_device *dev = d->devices; dev; dev = dev->next) {
 		for (struct hd_tenant *t = dev->tenants; t; t = t->next)
-			hd_scan_tenant(d, t, true); /* learns from ended launches */
+			hd_scan_tenant(d, t, true); /* learns from launches that have ended */
 	}
 	durations_each(d->durations, uid, add_kernel, out);
 	wire_head_init(&end, WIRE_END, sizeof(end));

@@ -11,12 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TICKS 10u /* limit of a call, in ticks */
+#define TICKS 10u /* limit of one call, in ticks */
 
 static struct {
 	const char *name, *call;
 	uint32_t serial;     /* odd during a call */
-	uint32_t generation; /* threads of other generations end */
+	uint32_t generation; /* a thread of an earlier generation must end */
 } dog;
 
 static void (*report)(const char *name, const char *call);
@@ -63,7 +63,9 @@ int watchdog_start(void)
 	r = pthread_create(&thread, NULL, watchdog_thread, (void *)own);
 	pthread_sigmask(SIG_SETMASK, &was, NULL);
 	if (r == 0)
-		pthread_detach(thread); /* no caller waits a tick for its end */
+		/* Stopping the watchdog does not wait for the thread, which may sleep for one
+		 * tick. */
+		pthread_detach(thread);
 	return -r;
 }
 

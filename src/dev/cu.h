@@ -9,9 +9,9 @@
 
 #include "cu_types.h"
 
-/* Functions that the driver lacks are NULL. */
+/* Pointers to driver functions; NULL if the driver lacks the function. */
 struct cu_api {
-	void *handle; /* of dlopen */
+	void *handle; /* from dlopen */
 #define CU_FN(name, symbol, since, flags, params, args) CUresult(*name) params;
 #include "cu_api.def"
 #undef CU_FN
@@ -22,11 +22,11 @@ struct cu_api {
 const char *cu_result_name(CUresult r);
 const char *cu_result_text(CUresult r);
 
-/* A row of cu_api.def at run time. */
+/* One row of cu_api.def as data. */
 struct cu_fn {
 	const char *symbol;
 	unsigned since, flags; /* enum cu_fn_flags */
-	size_t offset;         /* of its pointer in struct cu_api */
+	size_t offset;         /* offset of the function's pointer in struct cu_api */
 };
 extern const struct cu_fn cu_fns[];
 extern const unsigned cu_n_fns;

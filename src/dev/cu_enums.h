@@ -23,9 +23,9 @@ typedef enum CUresult_enum {
 #undef CU_VAL
 #undef CU_ENUM_END
 
-#define CU_CUDA_VERSION 13000 /* version of the API that these names and values come from */
+#define CU_CUDA_VERSION 13000 /* API version from which all names and values here are taken */
 
-/* Stream handles with a special meaning. */
+/* Special stream handles. */
 #define CU_STREAM_LEGACY     ((CUstream)0x1)
 #define CU_STREAM_PER_THREAD ((CUstream)0x2)
 
@@ -52,7 +52,7 @@ typedef enum CUresult_enum {
 #define CU_DEVICE_CPU     (-1)
 #define CU_DEVICE_INVALID (-2)
 
-/* Attributes that launches, kernel nodes and streams share. */
+/* Launches, kernel nodes and streams share these attributes. */
 typedef CUlaunchAttributeID CUstreamAttrID;
 typedef CUlaunchAttributeID CUkernelNodeAttrID;
 

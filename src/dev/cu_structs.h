@@ -101,7 +101,7 @@ typedef struct CUDA_KERNEL_NODE_PARAMS_v2_st {
 	void **extra;
 	CUkernel kern;
 	CUcontext ctx;
-} CUDA_KERNEL_NODE_PARAMS; /* as of cuGraphAddKernelNode_v2 */
+} CUDA_KERNEL_NODE_PARAMS; /* the layout of cuGraphAddKernelNode_v2 */
 
 typedef struct CUDA_MEMSET_NODE_PARAMS_st {
 	CUdeviceptr dst;

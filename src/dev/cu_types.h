@@ -12,7 +12,7 @@
 
 #include "cu_enums.h"
 
-enum cu_fn_flags { CU_PTSZ = 1, CU_PTDS = 2 }; /* of cu_api.def */
+enum cu_fn_flags { CU_PTSZ = 1, CU_PTDS = 2 }; /* flags of rows of cu_api.def */
 
 typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;

@@ -205,7 +205,7 @@ enum dev_compiler dev_compiler(int version)
 	/* Each of these releases was tried with its own ptxas. Releases 12.8 to 13.3 generate wrong
 	 * code for some kernels; 12.0 to 12.6, 13.4 and 13.5 do not. */
 	static const struct {
-		int from, to; /* 1000 times the major number and 10 times the minor one */
+		int from, to; /* version numbers: 1000 * major + 10 * minor */
 		enum dev_compiler is;
 	} known[] = {
 		{12000, 12069, DEV_COMPILER_RIGHT},

@@ -13,7 +13,7 @@
 #include "dev/cu.h"
 
 enum dev_kind {
-	DEV_AUTO, /* a GPU if the system's driver has one, else the virtual GPU */
+	DEV_AUTO, /* a GPU if the installed driver has one, else the virtual GPU */
 	DEV_CPU,
 	DEV_CUDA,
 };
@@ -40,7 +40,7 @@ int dev_open(enum dev_kind kind, const char *path, struct cu_api *ret);
  * `path`, or the system's driver if path is NULL. In both cases the table gets the file's own
  * functions (see symbol.h). */
 int dev_open_below(const char *path, struct cu_api *ret);
-/* Returns the kind of an opened driver: DEV_CPU or DEV_CUDA. */
+/* Returns whether an open driver is DEV_CPU or DEV_CUDA. */
 enum dev_kind dev_kind_of(const struct cu_api *api);
 /* Tells the virtual GPU which source line each line of a PTX text comes from (0: none; see
  * ptx_lines), so that its reports name source lines. Call this before loading the text. The virtual
@@ -51,7 +51,7 @@ void dev_tell_lines(
  * its ids in the registers of src/pass/virtual/emit.h, and the grid at this offset in the parameter
  * hd_args, or hd_args0, hd_args1 … (struct ctl_args, which src/dev does not include). */
 #define DEV_FORM_GRID 24
-/* The virtual GPU's function that receives the lines. */
+/* Name and type of the virtual GPU's function that receives these line numbers. */
 #define DEV_CPU_LINES "heddle_cpu_lines"
 typedef void dev_lines_fn(const char *text, size_t len, const uint32_t *lines, size_t n);
 /* Closes a driver; the caller must not call its functions afterwards. The library stays mapped,
@@ -67,11 +67,11 @@ bool dev_parse(const char *text, enum dev_kind *ret, int *ret_ordinal);
 /* The quality of the PTX compiler in a driver version: does it generate wrong code? `version` is
  * the value of cuDriverGetVersion, 13000 for CUDA 13.0. */
 enum dev_compiler {
-	DEV_COMPILER_RIGHT, /* tried: heddle's forms are compiled correctly */
+	DEV_COMPILER_RIGHT, /* tested: compiles heddle's forms correctly */
 	/* generates wrong code for some kernels without .maxnreg; heddle's forms always have
 	 * .maxnreg (ptx_bounds_state_registers) */
 	DEV_COMPILER_FAULTY,
-	DEV_COMPILER_NOT_SEEN, /* not tried */
+	DEV_COMPILER_NOT_SEEN, /* not tested */
 };
 enum dev_compiler dev_compiler(int version);
 

@@ -16,7 +16,7 @@
 
 typedef void *lookup_fn(void *, const char *);
 
-/* The symbol table of a loaded library. */
+/* Symbol table of a loaded library. */
 struct table {
 	uintptr_t base;
 	const ElfW(Sym) * symbols;
@@ -90,7 +90,7 @@ static void *table_find(const struct table *t, const char *name)
 	return NULL;
 }
 
-/* glibc 2.34 moved dlsym from libdl into libc. */
+/* Finds dlsym. It is in libc since glibc 2.34, and in libdl before. */
 static int visit_object(struct dl_phdr_info *info, size_t size, void *ret)
 {
 	const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;

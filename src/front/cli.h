@@ -138,12 +138,14 @@ void cli_remove_folder(const char *path); /* with all that is in it */
 /* Appends to the text output, which is shown only without --json. Complete lines are written at
  * once. */
 void cli_show(struct cli *c, const char *fmt, ...) HD_PRINTF(2, 3);
-/* Appends a table to the text output, and frees it. */
+/* Writes a table to the text output, and frees it. */
 void cli_show_table(struct cli *c, struct table *t);
 /* Opens the object that every verb prints with --json, with the keys schema and command.
  * json_end(j, '}') closes it. Without --json the object is discarded, so a verb can always produce
  * both the object and the text (cli_show). */
 void cli_json_open(struct cli *c, struct json *j, unsigned schema);
+/* Returns the text of the object that cli_json_open began. */
+const struct strbuf *cli_json_text(const struct cli *c);
 
 /* Finds an installed file. Returns 0 or -ENOENT; the caller frees *ret_path.
  * - `part`, such as "shim/libcuda.so.1", is the file's path in the folder where heddle's libraries

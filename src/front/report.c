@@ -285,6 +285,11 @@ void cli_json_open(struct cli *c, struct json *j, unsigned schema)
 	json_str(j, "command", c->verb->name);
 }
 
+const struct strbuf *cli_json_text(const struct cli *c)
+{
+	return c->json ? &c->out : &c->unread;
+}
+
 int cli_find_part(const char *part, const char *build_path, char **ret_path)
 {
 	return part_find(HEDDLE_PARTS, part, build_path, ret_path);

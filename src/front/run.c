@@ -102,8 +102,11 @@ int cli_finish(struct cli *c, int status)
 
 void cli_show_table(struct cli *c, struct table *t)
 {
-	if (!c->json)
+	if (!c->json) {
 		table_print(t, &c->out);
+		cli_emit(c);
+		fflush(stdout);
+	}
 	table_finish(t);
 }
 

@@ -31,8 +31,9 @@
  * 2 become /dev/null, and 3 becomes the socket. */
 #define FD_ABOVE 16
 
-#define TRIES   16
-#define GRACE_S 30 /* on top of the limit, for the assembler to report a timeout */
+#define TRIES 16
+/* seconds after the limit in which the assembler can report the timeout itself */
+#define GRACE_S 30
 
 extern char **environ;
 
@@ -52,7 +53,7 @@ void assembler_init(
 void assembler_limit(struct assembler *a, unsigned limit_s)
 {
 	if (a->limit_s != limit_s)
-		host_fd_close(&a->sock); /* that one was started with the other */
+		host_fd_close(&a->sock); /* that assembler was started with the old limit */
 	a->limit_s = limit_s;
 }
 
@@ -66,14 +67,14 @@ void assembler_finish(struct assembler *a)
 	a->cu = NULL;
 }
 
-/* ---- starting it ---- */
+/* ---- starting the assembler ---- */
 
 struct start {
 	const char *path, *driver;
-	char limit[16]; /* empty: none */
+	char limit[16]; /* empty: no limit */
 	char **env;
 	int sock;
-	char *stack; /* of the second of the two processes */
+	char *stack; /* stack of the process that becomes the assembler */
 };
 
 static void close_from(unsigned first)
@@ -234,7 +235,7 @@ static bool spawn_assembler(struct start *s)
 	 * and resets it in reset_signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	/* No signal at its end, so the program's waits do not see it. */
+	/* Without an exit signal, so that the program's own waits do not return this child. */
 	pid = clone(starts_and_ends, stacks + 2 * STACK, CLONE_VM | CLONE_VFORK, s);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	do
@@ -244,7 +245,7 @@ static bool spawn_assembler(struct start *s)
 	return r >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Under the lock. */
+/* Call under the lock. */
 static bool start_assembler(struct assembler *a, CUdevice dev)
 {
 	struct start *s = calloc(1, sizeof(*s));
@@ -326,7 +327,7 @@ static bool send_to(int to, const struct request *r)
 	return n > 0;
 }
 
-/* To the one that runs, or else to a new one. */
+/* Sends the request to the running assembler, or to a new one. */
 static bool send_request(struct assembler *a, CUdevice dev, const struct request *r)
 {
 	bool sent = false;
@@ -358,7 +359,7 @@ static bool await_input(int fd, double until)
 	}
 }
 
-/* 0: the other end is closed, or this one. */
+/* Returns 0 if either end of the pipe is closed, and ASSEMBLER_LATE after the deadline. */
 static char read_byte(const struct host_fd *o, double until)
 {
 	char byte;
@@ -414,7 +415,7 @@ static enum assembled answer_of(
 					 : ASSEMBLED_DIED;
 }
 
-/* The request's file stays the caller's. */
+/* Sends a request and waits for the reply. The request's file still belongs to the caller. */
 static enum assembled request_answer(struct assembler *a, CUdevice dev, struct request *request,
 	double *ret_ms, bool *ret_unbegun)
 {

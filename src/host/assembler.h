@@ -18,7 +18,8 @@
 #include "host/fd.h"
 
 #define ASSEMBLER_FILE "heddle-assembler"
-#define ASSEMBLER_PART "shim/" ASSEMBLER_FILE /* among the parts; and src/ in a build folder */
+/* path among the installed parts; in a build folder, src/ is before it */
+#define ASSEMBLER_PART "shim/" ASSEMBLER_FILE
 /* In the assembler, the number of the socket for requests (SOCK_SEQPACKET).
  *
  * A request contains:
@@ -30,9 +31,9 @@
  * - the result: one of the other values below */
 #define ASSEMBLER_FD    3
 #define ASSEMBLER_BEGUN 'b'
-#define ASSEMBLER_DONE  'd' /* in the driver's cache, if it has one */
-#define ASSEMBLER_WRONG 'w' /* the driver refuses it */
-#define ASSEMBLER_LATE  'l' /* it takes too long; the assembler has ended */
+#define ASSEMBLER_DONE  'd' /* compiled; the result is in the driver's cache, if it has one */
+#define ASSEMBLER_WRONG 'w' /* the driver refuses the text */
+#define ASSEMBLER_LATE  'l' /* compiling took too long, and the assembler has ended */
 
 /* A temporary file of the cache. It becomes permanent once the code for it has compiled. */
 struct staged {
@@ -41,22 +42,23 @@ struct staged {
 
 enum assembled {
 	ASSEMBLED,
-	ASSEMBLED_WRONG, /* does not compile */
-	ASSEMBLED_DIED,  /* the assembler did, while at it */
-	ASSEMBLED_LATE,  /* not within the limit */
-	ASSEMBLED_NOT,   /* there is no assembler here */
+	ASSEMBLED_WRONG, /* the text does not compile */
+	ASSEMBLED_DIED,  /* the assembler crashed while it compiled the text */
+	ASSEMBLED_LATE,  /* not compiled within the limit */
+	ASSEMBLED_NOT,   /* no assembler can run here */
 };
 
 /* The connection to the assembler process. The first request starts the process. The process ends
  * when it is idle for a while, and the next request starts it again. */
 struct assembler {
 	const struct cu_api *cu; /* borrowed */
-	char path[4096];         /* of the program */
-	unsigned limit_s;        /* 0: none, and several requests at a time */
-	pthread_mutex_t lock;    /* guards the fields below */
+	char path[4096];         /* path of its executable */
+	/* time limit of a request in s; 0: no limit, and several requests at a time */
+	unsigned limit_s;
+	pthread_mutex_t lock; /* guards the fields below */
 	struct host_fd sock;
-	bool lacking; /* it does not start here */
-	bool starts;  /* it has started before */
+	bool lacking; /* it cannot be started here */
+	bool starts;  /* it has begun a request before */
 	/* held during each request if there is a time limit, so that a crash can be attributed to
 	 * the request */
 	pthread_mutex_t turn;
@@ -67,7 +69,7 @@ struct assembler {
  * If it is too long or is no executable, assemble returns ASSEMBLED_NOT. */
 void assembler_init(
 	struct assembler *a, const struct cu_api *cu, const char *path, unsigned limit_s);
-/* For later requests. No thread may be waiting. */
+/* Sets the limit for later requests. No thread may be waiting for a reply. */
 void assembler_limit(struct assembler *a, unsigned limit_s);
 /* Releases the client. No thread may be waiting for a reply. The assembler still completes pending
  * requests. */

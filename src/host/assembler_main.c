@@ -36,7 +36,7 @@
 #include "dev/cu_types.h"
 
 #define IDLE_MS      10000
-#define LONGEST      900 /* seconds after the program's end */
+#define LONGEST      900 /* the assembler ends at most this many seconds after the program */
 #define TURNS        4
 #define LOCK_LOOK_NS 50000000
 #define TEXT_MAX     ((off_t)1 << 30)
@@ -47,18 +47,18 @@ static CUresult (*unload)(CUlibrary lib);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
-static sem_t turns; /* to compile: half of the processors, as in the program */
+static sem_t turns; /* limits the threads that compile: half of the CPUs, at most TURNS */
 static unsigned n_busy;
 static _Atomic bool program_ended;
-static unsigned limit_s;      /* 0: none */
-static volatile int at_limit; /* who is answered then */
+static unsigned limit_s;      /* 0: no limit */
+static volatile int at_limit; /* descriptor for the answer if the limit passes */
 
 struct request {
 	int text, answer;
-	struct staged staged; /* empty paths: none */
+	struct staged staged; /* empty paths: no cache file */
 };
 
-/* As a string. NULL: it is none. */
+/* Returns the content of the file as a string, or NULL if it is empty, too large or unreadable. */
 static char *read_text(int fd)
 {
 	struct stat st;
@@ -84,7 +84,7 @@ static char *read_text(int fd)
 	return text;
 }
 
-/* Whether anybody is there to read it does not matter. */
+/* Ignores errors, because it does not matter whether a process still reads the answer. */
 static void send_answer(const struct request *r, char byte)
 {
 	while (write(r->answer, &byte, 1) < 0 && errno == EINTR)
@@ -122,7 +122,7 @@ static int text_lock(const struct staged *s, bool *ret_abandoned)
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0 && st.st_nlink)
 			return fd;
 		close(fd);
-		/* The other one goes on, for the next start. */
+		/* The other assembler continues, and its result serves the next start. */
 		if (atomic_load(&program_ended)) {
 			*ret_abandoned = true;
 			return -1;
@@ -204,7 +204,7 @@ static bool fds_of(struct msghdr *m, struct request *ret)
 	return ok;
 }
 
-/* Both paths, from the root, or neither. */
+/* Copies both paths if both are absolute; otherwise leaves both empty. */
 static void paths_of(const char *at, size_t len, struct staged *ret)
 {
 	size_t first = strnlen(at, len), second;
@@ -220,7 +220,7 @@ static void paths_of(const char *at, size_t len, struct staged *ret)
 	memcpy(ret->path, at + first + 1, second);
 }
 
-/* False: no thread is to be had. */
+/* Returns false if no thread can be created. */
 static bool begin_request(struct request *r)
 {
 	pthread_attr_t attr;
@@ -242,7 +242,7 @@ static bool begin_request(struct request *r)
 	return ok;
 }
 
-/* One message. False: there is none any more. */
+/* Receives one message. Returns false if no more messages will come. */
 static bool take_request(int flags)
 {
 	static char paths[sizeof(struct staged)];

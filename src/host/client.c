@@ -127,13 +127,13 @@ int host_greet(
 {
 	int r, sock = wire_connect(where, timeout_ms);
 
-	if (sock == -EACCES) /* by the system, not by heddled */
+	if (sock == -EACCES) /* an error of the system; EACCES is for a refusal by heddled */
 		return -EPERM;
 	if (sock < 0)
 		return sock;
 	host_fd_take(&ret->sock, sock);
 	r = wire_send(ret->sock.fd, h, NULL, 0);
-	if (r >= 0 || r == -EPIPE) /* that: refused already */
+	if (r >= 0 || r == -EPIPE) /* -EPIPE: heddled has refused already */
 		r = await_answer(ret->sock.fd, ret);
 	if (r < 0)
 		host_fd_close(&ret->sock);
@@ -147,7 +147,7 @@ void host_greeting_drop(struct host_greeting *g)
 	host_fd_close(&g->sock);
 }
 
-/* Takes the connection and the descriptors except the page's. */
+/* Takes over the connection and all descriptors except that of the page. */
 static void take_connection(struct host_client *c, const struct host_greeting *g)
 {
 	host_fd_take(&c->sock, g->sock.fd);
@@ -157,7 +157,7 @@ static void take_connection(struct host_client *c, const struct host_greeting *g
 
 int host_client_accept(struct host_client *c, struct host_greeting *g)
 {
-	int r = host_fd_is(&g->sock) ? 0 : -EBADF; /* the program may have closed it */
+	int r = host_fd_is(&g->sock) ? 0 : -EBADF; /* the program may have closed the socket */
 
 	if (r == 0 && wire_page_map(g->fds[0], &c->page) < 0)
 		r = -EPROTO;
@@ -178,7 +178,7 @@ bool host_client_ring(const struct host_client *c, const struct host_fd *eventfd
 	if (!host_fd_is(&c->sock) || !host_fd_is(eventfd))
 		return false;
 	if (write(eventfd->fd, &one, sizeof(one)) < 0)
-		return true; /* full is as good as rung */
+		return true; /* if it is full, a wake-up is pending */
 	return true;
 }
 
@@ -208,7 +208,7 @@ bool host_client_is_silent(struct host_client *c, uint64_t now_ns, bool waited_f
 		(uint32_t)(now_ns / 1000000), waited_for);
 }
 
-/* ---- the next daemon ---- */
+/* ---- reconnecting to the next daemon ---- */
 
 int host_client_reconnect(const struct host_client *c, struct host_fd *ret)
 {
@@ -228,12 +228,12 @@ int host_client_bring_page(const struct host_client *c, const struct host_fd *so
 	struct wire_hello h = c->hello;
 	int r;
 
-	/* As it was granted, or was set since. */
+	/* Asks for what was granted, or what `heddle set` has changed since. */
 	h.priority = (int)MIN(
 		__atomic_load_n(&c->page->priority, __ATOMIC_ACQUIRE), WIRE_PRIORITIES - 1);
 	h.weight = MIN(MAX(__atomic_load_n(&c->page->weight, __ATOMIC_ACQUIRE), 1), 1000);
 	r = wire_send(sock->fd, &h, &c->page_fd.fd, 1);
-	return r == -EPIPE ? 0 : r; /* its reply says why */
+	return r == -EPIPE ? 0 : r; /* the reply has the reason */
 }
 
 int host_client_answered(

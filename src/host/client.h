@@ -20,14 +20,15 @@ union host_answer {
 };
 
 struct host_client {
-	struct wire_hello hello; /* for the first daemon, and each later one */
-	char where[108];         /* the path of heddled's socket */
-	bool by_folder; /* an error is of `where`: no path could be trusted, or looked at */
-	char refusal[sizeof(((struct wire_refused *)0)->why)]; /* heddled's reason, for -EACCES */
+	struct wire_hello hello; /* sent to the first daemon and to each later one */
+	char where[108];         /* path of heddled's socket */
+	bool by_folder;          /* no trusted path was found, so an error is about `where` */
+	/* with -EACCES: the reason that heddled gave */
+	char refusal[sizeof(((struct wire_refused *)0)->why)];
 	/* The client owns all four: the connection, the eventfd that wakes heddled, the one that
 	 * wakes the tenant, and the page's descriptor, for the next daemon. */
 	struct host_fd sock, kick, wake, page_fd;
-	struct wire_page *page; /* mapped; NULL: no daemon has answered yet */
+	struct wire_page *page; /* the mapped page; NULL: no daemon has answered yet */
 	struct wire_welcome welcome;
 	struct silence silence;
 };
@@ -45,7 +46,8 @@ uint32_t host_attribute(const struct cu_api *cu, CUdevice dev, CUdevice_attribut
  * device. */
 void host_hello(const struct cu_api *cu, CUdevice dev, struct wire_hello *ret);
 
-void host_client_init(struct host_client *c); /* no daemon, no descriptors */
+/* At first, the client has no daemon and no descriptors. */
+void host_client_init(struct host_client *c);
 /* Finds the path of heddled's socket. Returns 0, or the negative errno of wire_socket_path. */
 int host_client_find(struct host_client *c);
 /* Connects to the daemon at `where`, sends HELLO and waits for the reply. Returns 0 if the daemon
@@ -72,7 +74,7 @@ bool host_client_ring(const struct host_client *c, const struct host_fd *eventfd
 /* Reads the messages of heddled, which are all WIRE_WAKE. Never waits. Returns true if the
  * connection is over, or the program has closed the socket. *ret_woken: there was a message. */
 bool host_client_is_over(const struct host_client *c, bool *ret_woken);
-/* Returns true if the daemon is stuck (silence.h). */
+/* Returns true if the daemon has been silent for too long (silence.h). */
 bool host_client_is_silent(struct host_client *c, uint64_t now_ns, bool waited_for);
 
 /* ---- the next daemon, to which the tenant brings its page ---- */

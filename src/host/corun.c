@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct host_split {              /* green contexts */
-	struct host_split *next; /* in host_device.splits, which owns it */
+	struct host_split *next; /* next in the list host_device.splits, which owns it */
 	unsigned n;
 	uint32_t share[HOST_MAX];
 	struct host_green green;
@@ -29,7 +29,7 @@ int host_set_add(const struct host_device *d, struct host_set *s, const struct h
 	return 0;
 }
 
-/* ---- as they are ---- */
+/* ---- running unmodified kernels ---- */
 
 static int make_streams(struct host_device *d, struct host_fault *f)
 {
@@ -161,7 +161,7 @@ static int run_plain(struct host_device *d, const struct host_set *s, enum host_
 	int r;
 
 	if (c != CUDA_SUCCESS && way == HOST_WAY_GREEN) {
-		d->cu.cuCtxSynchronize(); /* what was launched of it */
+		d->cu.cuCtxSynchronize(); /* waits for kernels that were launched */
 		return green_failed(f, c);
 	}
 	if (c == CUDA_SUCCESS)
@@ -177,9 +177,9 @@ static int run_plain(struct host_device *d, const struct host_set *s, enum host_
 	return r;
 }
 
-/* ---- as one launch ---- */
+/* ---- running kernels as one launch ---- */
 
-/* Kernel k of the set, for a launch of its own. */
+/* Returns a set that has only kernel k, for a launch of its own. */
 static struct host_set take_one(const struct host_set *s, unsigned k)
 {
 	return (struct host_set){.forms = s->forms,
@@ -220,7 +220,7 @@ int host_prepare(struct host_device *d, const struct host_set *s, enum host_way 
 	return r;
 }
 
-/* The form with these parameters, for planning and running. */
+/* Returns the form with the parameters of this set, for planning and running. */
 static struct host_merge_part part_of(struct host_form *form, const struct host_set *s)
 {
 	for (unsigned k = 0; k < s->n; k++)
@@ -241,7 +241,7 @@ static void own_parts(const struct host_set *s, enum host_way way, const struct 
 	}
 }
 
-/* Block i of each kernel in block i of the launch. */
+/* Plans a fused launch, in which block i runs block i of each kernel. */
 static int plan_fused(const struct host_device *d, const struct host_set *s,
 	const struct host_form *form, struct host_merge_plan *ret, struct host_fault *f)
 {

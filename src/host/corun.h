@@ -22,17 +22,17 @@
 
 /* ---- the device ---- */
 struct host_device {
-	struct cu_api cu; /* opened and started by the caller */
-	int ordinal;      /* which one: the caller's */
+	struct cu_api cu; /* functions of the driver, which the caller has opened and initialized */
+	int ordinal;      /* number of the device; set by the caller */
 	CUdevice device;
 	CUcontext context;
 	char name[128], driver[16];
-	uint32_t n_sms, registers; /* registers: of an SM */
+	uint32_t n_sms, registers; /* registers: per SM */
 	struct assembler assembler;
-	/* Made when first wanted. */
+	/* Created on first use. */
 	CUstream main, stream[HOST_MAX];
 	CUevent began, ended, kernel_began[HOST_MAX], kernel_ended[HOST_MAX];
-	struct host_split *splits; /* green contexts */
+	struct host_split *splits; /* created green contexts */
 };
 
 /* Opens the device. The caller sets d->cu and d->ordinal. Retains the primary context, but does not
@@ -43,7 +43,7 @@ int host_device_open(struct host_device *d, const char *assembler, struct host_f
  * the assembler and the context. */
 void host_device_close(struct host_device *d);
 
-/* ---- PTX on the device ---- */
+/* ---- loading PTX on the device ---- */
 /* Compiles the text in a separate process, which puts the result into the driver's cache for
  * host_load. Fails with CRASHED if the compiler crashed twice on the text, and with LATE if it took
  * too long; host_load reports all other errors. `what` names the text in faults; if it is NULL, its
@@ -53,7 +53,7 @@ int host_assemble(struct host_device *d, const struct strbuf *text, const char *
 /* Loads the text, which ends with a NUL, and finds a kernel entry in it. */
 int host_load(const struct host_device *d, const char *what, const char *text, const char *entry,
 	CUmodule *ret_module, CUfunction *ret_fn, struct host_fault *f);
-/* Raises fn's limit of dynamic shared memory to this. */
+/* Raises fn's limit of dynamic shared memory to this many bytes. */
 int host_room(
 	const struct host_device *d, CUfunction fn, uint32_t shared_bytes, struct host_fault *f);
 /* Launches one unmodified kernel. `params` is one buffer with its parameters, of `bytes` bytes.
@@ -63,22 +63,22 @@ CUresult host_launch(const struct cu_api *cu, CUfunction fn, const struct host_s
 
 /* ---- kernels ---- */
 struct host_kernel {
-	const char *name;  /* for messages */
-	const char *entry; /* in its module */
-	const char *file;  /* of its module, for messages; NULL: unknown */
+	const char *name;  /* name in messages */
+	const char *entry; /* name of the entry in its module */
+	const char *file;  /* file of its module, for messages; NULL: unknown */
 	struct arena *arena;
-	CUmodule module; /* as it is loaded, for its variables */
+	CUmodule module; /* the loaded module, which has the kernel's variables */
 	CUfunction fn;
-	uint32_t bytes; /* of its parameters */
-	/* host_kernel_open sets the rest. */
+	uint32_t bytes; /* size of its parameters */
+	/* host_kernel_open sets the fields below. */
 	/* The kernel extracted from its module, without the module's variables. The variables stay
 	 * in `module`, and forms get their addresses. */
 	struct ptx_module *alone;
-	uint8_t digest[32]; /* of the entry on its own, before its variables are replaced */
-	int local_bytes;    /* of a thread */
-	uint64_t *vars;     /* addresses that `alone` reads from its array */
+	uint8_t digest[32]; /* SHA-256 of the extracted entry, before its variables are replaced */
+	int local_bytes;    /* per thread */
+	uint64_t *vars;     /* addresses that the code in `alone` reads from an array */
 	size_t n_vars;
-	const char *no_vars; /* NULL, or why its module variables cannot be replaced */
+	const char *no_vars; /* why its module variables cannot be replaced; NULL: they can */
 };
 
 /* Prepares a kernel for forms. `m` is the module of k->entry, and is only read. A kernel whose
@@ -91,40 +91,44 @@ void host_kernel_close(struct host_kernel *k);
  * contains k as kernel number `which`. */
 int host_kernel_fill_vars(const struct host_device *d, const struct host_kernel *k, unsigned which,
 	CUmodule module, struct host_fault *f);
-/* The blocks that an SM holds at once. */
+/* Finds how many of the kernel's blocks fit on an SM. */
 int host_kernel_fit(const struct host_device *d, const struct host_kernel *k,
 	const struct host_shape *shape, uint32_t *ret, struct host_fault *f);
 
-/* ---- several launched together ---- */
+/* ---- kernels that run together ---- */
 struct host_set {
-	struct host_form **forms; /* the list of forms: NULL at first, freed by the caller */
+	struct host_form **forms; /* the set's list of forms; initially NULL; the caller frees it */
 	unsigned n;
-	unsigned number; /* the only kernel's number, from 1, in another set; else 0 */
+	/* its kernel's number in the set that it was taken from, from 1; 0: it was not taken
+	 * from one */
+	unsigned number;
 	const struct host_kernel *of[HOST_MAX];
 	struct host_merge_shape shapes[HOST_MAX];
-	const void *params[HOST_MAX]; /* buffers; read by each run */
-	uint32_t fit[HOST_MAX];       /* blocks of each that an SM holds at once, alone */
+	const void *params[HOST_MAX]; /* parameter buffers, which every run reads */
+	/* for each kernel: blocks that fit on an SM when it runs alone */
+	uint32_t fit[HOST_MAX];
 };
 
-/* One launch of all kernels of a set, for these block shapes. */
+/* The code of one launch that runs all kernels of a set, for these block shapes. */
 struct host_form {
-	struct host_form *next; /* in *host_set.forms; host_forms_free frees it */
-	/* The key: kernels, block shapes and way. */
+	struct host_form *next; /* next in the list *host_set.forms; host_forms_free frees it */
+	/* The key of the form: kernels, block shapes and way. */
 	struct host_set set;
 	enum host_way way;
 	uint32_t max_registers;
 	bool unsliced, branches;
-	/* The result. */
-	struct host_fault never; /* with a code: why there is none */
+	/* The result of making it. */
+	struct host_fault never; /* if it has an error code: why the form cannot be made */
 	struct arena arena;
 	struct pass_merged form;
-	uint8_t digest[32]; /* SHA-256 of its text */
+	uint8_t digest[32]; /* SHA-256 of the form's text */
 	CUmodule module;
 	CUfunction fn;
-	uint32_t per_sm, registers; /* blocks that an SM holds; of a thread, as compiled */
+	/* blocks that fit on an SM; registers per thread, as compiled */
+	uint32_t per_sm, registers;
 	struct host_merged device;
 	void *params;
-	double make_ms, compile_ms; /* its text; its code, by the driver */
+	double make_ms, compile_ms; /* time to make the PTX; time in which the driver compiled it */
 };
 void host_forms_free(const struct host_device *d, struct host_form **list);
 
@@ -132,19 +136,19 @@ void host_forms_free(const struct host_device *d, struct host_form **list);
  * times come from the workers' clocks instead, and span the time from the claim of the kernel's
  * first block to the end of its last block. */
 struct host_times {
-	double ms; /* of all together */
+	double ms; /* time of all kernels together */
 	struct {
 		/* start of this kernel, in ms after the start of the whole run; for a merged
 		 * launch, in ms after the start of the first kernel */
 		double began_ms;
-		double ms;      /* from there to its end */
-		double busy_ms; /* merged: sum over all workers on this kernel */
-		uint32_t most;  /* merged, if counted: most workers on it at once */
+		double ms;      /* time from began_ms to its end */
+		double busy_ms; /* merged: total time that all workers spent on this kernel */
+		uint32_t most;  /* merged, if counted: greatest number of workers on it at a time */
 	} of[HOST_MAX];
-	uint32_t launches; /* merged: 1 + times resumed */
+	uint32_t launches; /* merged: 1 plus the number of times it was resumed */
 };
 
-/* Appends a kernel to a set of fewer than HOST_MAX. */
+/* Appends a kernel to a set, which must have fewer than HOST_MAX. */
 int host_set_add(const struct host_device *d, struct host_set *s, const struct host_kernel *k,
 	const struct host_shape *shape, const void *params, struct host_fault *f);
 /* Makes everything that this way needs, unless it exists already. `m` contains the shares for
@@ -152,10 +156,10 @@ int host_set_add(const struct host_device *d, struct host_set *s, const struct h
  * HOST_WAY_WEAVE; for other ways it can be NULL. */
 int host_prepare(struct host_device *d, const struct host_set *s, enum host_way way,
 	const struct host_merging *m, struct host_fault *f);
-/* The form of a prepared way; NULL: it has none. */
+/* Returns the form of a prepared way, or NULL if the way has none. */
 struct host_form *host_form_find(
 	const struct host_set *s, enum host_way way, const struct host_merging *m);
-/* Makes it, if there is none; part of host_prepare. */
+/* Makes the form if it does not exist yet. host_prepare calls this. */
 int host_form_make(struct host_device *d, const struct host_set *s, enum host_way way,
 	const struct host_merging *m, struct host_fault *f);
 /* Computes the plan of a prepared way, without launching anything. For fused forms, sets only

@@ -56,7 +56,7 @@ static void name_kernel(const struct host_set *s, unsigned k, bool numbered, str
 	strbuf_printf(out, "'%s'%s", name, numbered ? "," : "");
 }
 
-/* "kernels 1, 'va', and 2, 'mm', as one launch, "merge"". */
+/* Appends, for example, "kernels 1, 'va', and 2, 'mm', as one launch, "merge"". */
 static void name_form(
 	const struct host_fault *f, const struct host_set *s, bool numbered, struct strbuf *out)
 {
@@ -80,7 +80,7 @@ static void name_form(
 	strbuf_printf(out, " as one launch, \"%s\"", host_way_names[f->way]);
 }
 
-/* Writes the replacement of a template's placeholder. */
+/* Appends the text that replaces a placeholder of a template. */
 static void put_word(const struct host_fault *f, const struct host_set *s,
 	const struct host_words *w, const char *name, size_t len, struct strbuf *out)
 {

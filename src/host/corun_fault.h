@@ -18,13 +18,13 @@ enum host_code {
 
 struct host_fault {
 	enum host_code code;
-	int kernel;         /* of the set, from 0; -1: none, or all of them */
-	enum host_way way;  /* CRASHED, LATE: the way of the form */
-	uint64_t number[3]; /* as the text of the code uses them */
-	uint32_t line, col; /* MERGING: where in the kernel's source; 0: no one place */
-	CUresult result;    /* DRIVER, TEXT, GREEN */
-	char detail[512];   /* what failed, or why; "" */
-	char log[1024];     /* TEXT: what the driver's compiler wrote; "" */
+	int kernel;         /* index in the set; -1: no kernel, or all kernels */
+	enum host_way way;  /* for CRASHED and LATE: the way of the form */
+	uint64_t number[3]; /* numbers in the message of this code */
+	uint32_t line, col; /* MERGING: position in the kernel's source; 0: no single position */
+	CUresult result;    /* for DRIVER, TEXT and GREEN */
+	char detail[512];   /* what failed or why; may be "" */
+	char log[1024];     /* TEXT: messages of the driver's compiler; "": none */
 };
 
 /* Fills *f and returns the code's negative errno. `kernel` has the same meaning as in the field.
@@ -32,9 +32,9 @@ struct host_fault {
 int host_fail(struct host_fault *f, enum host_code code, int kernel, const char *detail);
 int host_fail_with(
 	struct host_fault *f, enum host_code code, int kernel, uint64_t a, uint64_t b, uint64_t c);
-/* DRIVER; what: the action that failed. */
+/* Records an error of code DRIVER. what: the action that failed. */
 int host_cu_failed(struct host_fault *f, CUresult r, const char *what);
-int host_errno(const struct host_fault *f); /* negative; 0: HOST_OK */
+int host_errno(const struct host_fault *f); /* negative errno; 0 for HOST_OK */
 #define HOST_TRY(f, call, what)                             \
 	do {                                                \
 		CUresult r_ = (call);                       \
@@ -42,15 +42,15 @@ int host_errno(const struct host_fault *f); /* negative; 0: HOST_OK */
 			return host_cu_failed(f, r_, what); \
 	} while (0)
 
-/* A front end's names of options. */
+/* How a front end names its options, for messages. */
 struct host_words {
 	/* true: messages name a kernel by its number (from 1) and its name; false: by its name
 	 * only */
 	bool numbered;
-	const char *help, *steal, *mixed, *streams, *vertical; /* ways, and parts of ways */
-	const char *plain;                                     /* "... run any kernels" */
-	const char *time; /* the option that raises the compile timeout */
-	const char *ptx;  /* the attachment for a bug report */
+	const char *help, *steal, *mixed, *streams, *vertical; /* names of ways and their parts */
+	const char *plain;                                     /* a hint: "... run any kernels" */
+	const char *time; /* the option that raises the limit of the compile time */
+	const char *ptx;  /* what the user should attach to a bug report */
 };
 
 struct host_set;

@@ -14,9 +14,9 @@
 #include "host/outside.h"
 #include "pass/registry.h"
 
-#define SPILLS 16 /* bytes a thread that are worth more workers */
+#define SPILLS 16 /* more workers are worth at most this many bytes of spills per thread */
 
-static const char what[] = "merged form"; /* in messages */
+static const char what[] = "merged form"; /* name of the text in messages */
 
 static bool is_same(const struct host_form *form, const struct host_set *s, enum host_way way,
 	const struct host_merging *m)
@@ -47,7 +47,7 @@ struct host_form *host_form_find(
 	return form;
 }
 
-/* ---- its text ---- */
+/* ---- making the text ---- */
 
 static int keep_refusal(
 	int err, const struct pass_form *form, const struct diag_list *diags, struct host_fault *f)
@@ -110,7 +110,7 @@ static int make_text(struct host_form *form, bool tight, struct strbuf *ret, ptx
 
 _Static_assert(offsetof(struct ctl_args, grid) == DEV_FORM_GRID, "reports read it");
 
-/* Fault reports name the kernel by its number among all. */
+/* Adds the kernel's number in the whole set to each line, for fault reports. */
 static void tell_lines(const struct host_device *d, const struct host_form *form,
 	const struct strbuf *text, ptx_lines *lines)
 {
@@ -120,7 +120,7 @@ static void tell_lines(const struct host_device *d, const struct host_form *form
 	dev_tell_lines(&d->cu, text->at, text->len, lines->at, lines->len);
 }
 
-/* ---- on the device ---- */
+/* ---- loading it on the device ---- */
 
 static int load_form(struct host_device *d, struct host_form *form, const struct strbuf *text,
 	struct host_fault *f)
@@ -161,7 +161,7 @@ static int make_and_load(
 	return r;
 }
 
-/* Did the register bound for more workers cause spills? */
+/* Finds whether the register limit, which allows more workers, has caused spills. */
 static int find_spills(
 	const struct host_device *d, const struct host_form *form, bool *ret, struct host_fault *f)
 {
@@ -236,7 +236,8 @@ static struct host_form *add_form(
 	if (!form)
 		return NULL;
 	*form = (struct host_form){.next = *s->forms, .set = *s, .way = way};
-	memset(form->set.params, 0, sizeof(form->set.params)); /* of this run alone */
+	/* A form keeps no parameters of a run. */
+	memset(form->set.params, 0, sizeof(form->set.params));
 	if (way == HOST_WAY_WEAVE) {
 		form->max_registers = m->registers;
 		form->unsliced = m->unsliced;
@@ -246,7 +247,7 @@ static struct host_form *add_form(
 	return form;
 }
 
-/* Another attempt would meet with the same fault. */
+/* Returns true if another attempt would fail in the same way. */
 static bool is_final(enum host_code code)
 {
 	return code != HOST_MEMORY && code != HOST_DRIVER && code != HOST_TEXT;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALIGN_MAX 256 /* more is of no use to a load */
+#define ALIGN_MAX 256 /* no load needs a larger alignment */
 
 /* ---- the device ---- */
 
@@ -40,7 +40,7 @@ int host_device_open(struct host_device *d, const char *assembler, struct host_f
 	return 0;
 }
 
-/* ---- PTX on the device ---- */
+/* ---- loading PTX on the device ---- */
 
 int host_assemble(struct host_device *d, const struct strbuf *text, const char *what,
 	double *ret_ms, struct host_fault *f)

@@ -9,11 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ABOVE  1024 /* what select can name */
-#define BELOW  16   /* the limit, where that is lower */
+#define ABOVE  1024 /* select cannot use descriptors from 1024 on */
+#define BELOW  16   /* distance to the limit of descriptors, if that is lower */
 #define ENOUGH 64
 
-/* The least number wanted; 0: any. */
+/* Returns the lowest descriptor number to use; 0: any number is fine. */
 static int high_number(void)
 {
 	struct rlimit most;

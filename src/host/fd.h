@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 struct host_fd {
-	int fd; /* -1: none */
+	int fd; /* -1: no descriptor */
 	dev_t dev;
 	ino_t ino;
 };
@@ -22,7 +22,7 @@ struct host_fd {
 /* Gives the ownership of fd to *ret. Sets close-on-exec, and moves fd to a higher number if
  * possible, because programs expect low numbers to be free. */
 void host_fd_take(struct host_fd *ret, int fd);
-bool host_fd_is(const struct host_fd *o); /* still the taken file */
-void host_fd_close(struct host_fd *o);    /* if it is */
+bool host_fd_is(const struct host_fd *o); /* true if fd is still the file that was taken */
+void host_fd_close(struct host_fd *o);    /* closes fd only if it is still that file */
 
 #endif

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define KEY_CHARS     64
-#define UNFINISHED_S  86400 /* nobody writes that long */
+#define UNFINISHED_S  86400 /* no process writes a file for this long */
 #define NAME_CHARS    128
 #define FIRST_ENTRIES 256u
 
@@ -54,7 +54,7 @@ bool folder_keep(const char *tmp, const char *path)
 	return ok;
 }
 
-/* ---- its size ---- */
+/* ---- size of the folder ---- */
 
 struct kept {
 	struct timespec used;

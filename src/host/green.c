@@ -21,7 +21,7 @@ struct resource {
 _Static_assert(offsetof(struct resource, sm_count) == 96, "the driver's layout");
 
 #define RESOURCE_SM    1
-#define DEFAULT_STREAM 1u /* a flag that the driver requires */
+#define DEFAULT_STREAM 1u /* a flag that the driver requires for green contexts */
 /* smallest group of SMs; on devices before 9.0 drivers also accept multiples of 8 */
 #define UNIT 8u
 

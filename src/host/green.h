@@ -15,7 +15,7 @@
 struct host_green {
 	unsigned n;
 	CUstream streams[HOST_GREEN_MAX]; /* non-blocking */
-	uint32_t sms[HOST_GREEN_MAX];     /* that each has */
+	uint32_t sms[HOST_GREEN_MAX];     /* number of SMs of each stream */
 	void *contexts[HOST_GREEN_MAX];
 };
 

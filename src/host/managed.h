@@ -15,18 +15,18 @@ struct host_shape {
 };
 
 struct host_steering {
-	uint32_t chunk; /* 0: 1 */
+	uint32_t chunk; /* blocks per claim; 0: 1 */
 	bool pull_ahead;
-	uint32_t yield_every;    /* all quotas drop to 0 after so many tickets; 0: never */
+	uint32_t yield_every;    /* all quotas drop to 0 after this many tickets; 0: never */
 	uint32_t workers_per_sm; /* 0: as many as fit */
-	uint32_t workers;        /* in all; 0: as many as fit */
-	uint64_t first;          /* earlier blocks count as run; less than the total */
+	uint32_t workers;        /* total number of workers; 0: as many as fit */
+	uint64_t first;          /* earlier blocks count as already run; less than the total */
 };
 
 /* Statistics of a launch. */
 struct host_managed_stats {
-	uint32_t workers;  /* a worker launch */
-	uint32_t launches; /* worker launches: 1 + times resumed */
+	uint32_t workers;  /* number of workers in a launch */
+	uint32_t launches; /* number of worker launches: 1 plus the times it was resumed */
 	uint64_t total;
 	/* true: fewer workers, or yields, were requested, but the kernel keeps all its workers,
 	 * because its blocks may wait for each other */
@@ -38,11 +38,11 @@ struct host_managed_stats {
 void host_fill_args(const struct host_shape *shape, const struct pass_kernel_info *info,
 	uint64_t block, uint64_t host, uint32_t gen, uint32_t workers,
 	const struct host_steering *s, struct ctl_args *ret);
-/* ctl_args.shrink for this number of workers. */
+/* Returns ctl_args.shrink for this number of workers. */
 unsigned host_shrink(uint32_t workers);
 uint64_t host_total_blocks(const struct host_shape *shape);
 
-/* A control block in device memory, in its initial state. */
+/* Allocates a control block in device memory, in its initial state. */
 CUresult host_control_create(const struct cu_api *cu, CUdeviceptr *ret_block);
 
 /* Runs fn until its whole grid is complete. fn was made by pass_preempt, and `info` describes it.

@@ -12,7 +12,7 @@
 
 #define PATIENCE 8u /* launches in a row without a block, before workers serve all kernels */
 
-/* ---- the plan ---- */
+/* ---- computing the plan ---- */
 static uint32_t gcd(uint32_t a, uint32_t b)
 {
 	while (b) {
@@ -185,7 +185,7 @@ static void plan_own(const struct host_merging *merging, const struct host_merge
 		uint64_t workers = own && has_own(merging, k) ? (uint64_t)own[k].per_sm * n_sms : 0;
 
 		p->own[k].per_sm = workers ? own[k].per_sm : 0;
-		/* With CTL_APART, workers on the SMs of another kernel leave. */
+		/* With CTL_APART, workers that start on an SM of another kernel exit. */
 		if (merging->order != CTL_APART)
 			workers = MIN(workers, host_total_blocks(&shapes[k].shape));
 		p->own[k].workers = (uint32_t)workers;
@@ -280,7 +280,7 @@ enum host_merge_status host_merge_plan(const struct host_merging *merging,
 	return status;
 }
 
-/* ---- launches ---- */
+/* ---- running the launches ---- */
 CUresult host_merged_create(const struct cu_api *cu, unsigned n, struct host_merged *ret)
 {
 	struct host_merged d = {0};
@@ -320,7 +320,7 @@ void host_merged_destroy(const struct cu_api *cu, struct host_merged *d)
 	*d = (struct host_merged){0};
 }
 
-/* One merged launch, as it is asked for. */
+/* One merged launch and its arguments. */
 struct run {
 	const struct cu_api *cu;
 	const struct host_merge_part *all, *own;
@@ -521,12 +521,12 @@ static CUresult launch_grids(const struct run *x, uint32_t workers, bool first)
 	return r == CUDA_SUCCESS ? cu->cuCtxSynchronize() : r;
 }
 
-/* How far the kernels are. */
+/* The progress of all kernels. */
 struct progress {
-	uint64_t handed; /* blocks handed out so far */
-	uint64_t left;   /* not yet */
-	unsigned undone; /* kernels */
-	unsigned first;  /* of these */
+	uint64_t handed; /* number of blocks claimed so far */
+	uint64_t left;   /* number of blocks not claimed yet */
+	unsigned undone; /* number of incomplete kernels */
+	unsigned first;  /* the first incomplete kernel */
 };
 
 /* Reads how far the kernels are, and removes the quotas of incomplete kernels for the next
@@ -633,7 +633,8 @@ CUresult host_merged_run(const struct cu_api *cu, const struct host_merge_part *
 			ret->stalled = p.first;
 			return CUDA_ERROR_UNKNOWN;
 		}
-		/* A worker's kernel depends on the number of workers. */
+		/* Otherwise the number of workers decides which kernel a worker serves, so it must
+		 * not change. */
 		if (ctl_steals(merging->order))
 			workers = (uint32_t)MIN(workers, MAX(p.left, 1ull));
 	}

@@ -9,23 +9,24 @@
 #include "host/managed.h"
 #include "pass/merge.h"
 
-/* The user's choices. */
+/* Options of a merged launch. */
 struct host_merging {
 	enum ctl_order order;
 	/* Each kernel's share of the workers, or of the SMs with CTL_APART. A share is at least 1;
 	 * only the proportions of the shares count. Not used with stealing. */
 	uint32_t share[CTL_MAX_MERGED];
-	bool help_others; /* CTL_HELP */
-	bool times;       /* CTL_TIMES */
-	bool count;       /* CTL_COUNT */
+	bool help_others; /* sets CTL_HELP */
+	bool times;       /* sets CTL_TIMES */
+	bool count;       /* sets CTL_COUNT */
 	/* bit k: kernel k has a launch of its own besides the merged one (see below); not all
 	 * kernels can have one */
 	uint32_t own;
-	uint32_t chunk;                  /* 0: 1 */
-	uint32_t chunks[CTL_MAX_MERGED]; /* each kernel's chunk instead; 0: chunk */
-	uint32_t yield_every;            /* by tickets of each kernel; 0: never */
-	uint32_t workers_per_sm;         /* at most; 0: as many as fit */
-	uint32_t workers;                /* at most, on all SMs together; 0: as many as fit */
+	uint32_t chunk;                  /* blocks per claim; 0: 1 */
+	uint32_t chunks[CTL_MAX_MERGED]; /* chunk of each kernel; 0: the field `chunk` */
+	/* quotas drop after this many tickets of each kernel; 0: never */
+	uint32_t yield_every;
+	uint32_t workers_per_sm; /* maximum number on an SM; 0: as many as fit */
+	uint32_t workers;        /* maximum number in all; 0: as many as fit */
 	/* Options of HOST_WAY_WEAVE. registers: limit for the assembler, 0: none; unsliced: long
 	 * blocks stay whole; branches: short regions keep their branches. */
 	uint32_t registers;
@@ -55,13 +56,13 @@ struct host_merging {
 /* The plan of a launch, computed from struct host_merging and from the number of workers that
  * fit. */
 struct host_merge_plan {
-	uint32_t per_sm;  /* workers that fit one SM */
-	uint32_t workers; /* in a launch */
+	uint32_t per_sm;  /* number of workers that fit on an SM */
+	uint32_t workers; /* number of workers in a launch */
 	struct ctl_merge merge;
 	/* for each kernel: true if all its blocks must be on the device at once, so its quotas
 	 * never drop */
 	bool together[CTL_MAX_MERGED];
-	struct host_merge_own { /* launches of their own; workers 0: none */
+	struct host_merge_own { /* a launch of its own for a kernel; workers 0: it has none */
 		uint32_t per_sm, workers;
 		struct ctl_merge merge;
 	} own[CTL_MAX_MERGED];
@@ -69,7 +70,8 @@ struct host_merge_plan {
 
 enum host_merge_status {
 	HOST_MERGE_OK,
-	HOST_MERGE_NO_WORKER, /* no worker would serve kernel *ret_which, and none helps */
+	/* no worker would serve kernel *ret_which, and no other worker helps it */
+	HOST_MERGE_NO_WORKER,
 	/* Blocks of kernel *ret_which may all wait for each other. All of them are on the device at
 	 * once only with stealing and in a single launch. */
 	HOST_MERGE_ORDER,
@@ -83,16 +85,17 @@ enum host_merge_status {
 };
 
 struct host_merge_shape {
-	struct host_shape shape; /* as the kernel is launched alone */
-	bool fits;               /* alone, all of its blocks are on the device at once */
+	struct host_shape shape; /* the shape with which the kernel is launched alone */
+	/* true if all its blocks are on the device at once when it runs alone */
+	bool fits;
 };
 
-/* A form on the device. */
+/* A form that is loaded on the device. */
 struct host_merge_part {
 	CUfunction fn;
 	const struct pass_merged *form;
-	void *params;    /* its buffer, the kernels' own parameters in place */
-	uint32_t per_sm; /* workers of it that fit one SM */
+	void *params;    /* parameter buffer, in which the kernels' own parameters are set */
+	uint32_t per_sm; /* number of its workers that fit on an SM */
 };
 
 /* Computes the plan, and launches nothing. `all` is the merged form of the n kernels. `own` has, by
@@ -104,23 +107,27 @@ enum host_merge_status host_merge_plan(const struct host_merging *merging,
 	const struct host_merge_shape *shapes, uint32_t n_sms, struct host_merge_plan *ret,
 	unsigned *ret_which, uint64_t *ret_blocks);
 
-/* Device memory for a sequence of merged launches. */
+/* Device memory, events and streams for a sequence of merged launches. */
 struct host_merged {
-	CUdeviceptr turns, block[CTL_MAX_MERGED]; /* ctl_turns; control blocks */
+	/* turns: struct ctl_turns; block: the kernels' control blocks */
+	CUdeviceptr turns, block[CTL_MAX_MERGED];
 	uint32_t gen[CTL_MAX_MERGED];
 	CUevent began, ended;
-	CUstream stream[CTL_MAX_MERGED]; /* of the kernels' own launches; made on first use */
+	/* streams of the kernels' own launches; created on first use */
+	CUstream stream[CTL_MAX_MERGED];
 	CUevent ready, done[CTL_MAX_MERGED];
 };
 CUresult host_merged_create(const struct cu_api *cu, unsigned n, struct host_merged *ret);
 void host_merged_destroy(const struct cu_api *cu, struct host_merged *d);
 
 struct host_merged_stats {
-	uint32_t launches; /* 1 + times resumed */
-	float ms;          /* by events, from the first launch to the last's end */
-	struct ctl_times of[CTL_MAX_MERGED]; /* of all launches; with host_merging.times */
-	uint64_t first_ns;                   /* the least began_ns */
-	unsigned stalled; /* CUDA_ERROR_UNKNOWN: the first kernel that was not done */
+	uint32_t launches; /* 1 plus the number of times resumed */
+	/* time from the start of the first launch to the end of the last one, from events */
+	float ms;
+	/* sums over all launches; only with host_merging.times */
+	struct ctl_times of[CTL_MAX_MERGED];
+	uint64_t first_ns; /* the earliest began_ns */
+	unsigned stalled;  /* with CUDA_ERROR_UNKNOWN: the first kernel that did not complete */
 };
 
 /* Runs the merged form `all` (made by pass_merge) until all its kernels are complete. Also runs the

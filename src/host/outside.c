@@ -20,15 +20,15 @@ struct bake {
 	struct diag_list *diags;
 	struct ptx_func *f;
 	bool refused;
-	VEC(struct baked { /* the array's entries */
+	VEC(struct baked { /* entries of the array */
 		const struct ptx_sym *sym;
 		uint64_t offset;
-		uint64_t align;           /* of that address */
-		const struct ptx_func *f; /* in which reg holds it */
+		uint64_t align;           /* alignment of that address */
+		const struct ptx_func *f; /* function whose register `reg` has this address */
 		uint32_t reg;
 	})
 	vars;
-	ptx_body head; /* of the function at hand */
+	ptx_body head; /* new statements at the start of the current function */
 };
 
 static bool is_baked(const struct bake *b, const struct ptx_sym *sym)
@@ -49,7 +49,7 @@ static struct baked *find_variable(const struct bake *b, const struct ptx_opd *o
 	return NULL;
 }
 
-/* ---- which there are ---- */
+/* ---- finding the module variables ---- */
 
 static void note_variable(void *user, struct ptx_opd *o)
 {
@@ -94,7 +94,7 @@ static int note_func(struct bake *b)
 	return 0;
 }
 
-/* ---- and what names them ---- */
+/* ---- replacing uses of the variables ---- */
 
 /* Returns the register that contains the variable's address in this function, or PTX_NO_REG if none
  * is available. The emitted code shows the assembler how the address is aligned; otherwise the
@@ -204,7 +204,7 @@ static int declare_array(struct bake *b)
 	return ptx_add_var(b->m, b->diags, decl) ? 0 : -EINVAL;
 }
 
-/* Gets the addresses' alignments from the caller. */
+/* Asks the caller for the alignment of each address. */
 static int locate_variables(struct bake *b, host_locate_fn *fn, void *user)
 {
 	struct host_outside *vars = arena_zalloc(&b->m->arena, b->vars.len * sizeof(*vars));
@@ -238,7 +238,7 @@ int host_leave_outside(
 	return r;
 }
 
-/* ---- .const ---- */
+/* ---- reading .const as .global ---- */
 
 /* Returns true if a cache operator or hint follows at this position. Then ".nc" cannot be put
  * here. */
@@ -286,7 +286,7 @@ static bool leave_const(struct ptx_module *m, struct ptx_stmt *s)
 	return s->mn != NULL;
 }
 
-/* "ld.global.nc.v4.f32" becomes "ld.global.v4.f32". */
+/* Replaces, for example, "ld.global.nc.v4.f32" by "ld.global.v4.f32". */
 static bool leave_nc(struct ptx_module *m, struct ptx_stmt *s)
 {
 	const char *at = s->mn->op == PTX_OP_ld ? strstr(s->mn->text, ".nc.") : NULL;

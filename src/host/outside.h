@@ -8,13 +8,14 @@
 
 #include "ptx/ptx.h"
 
-#define HOST_OUTSIDE_ARRAY "hd_vars" /* .const .b64 [n]: to be filled with addresses, in order */
-#define HOST_OUTSIDE_MAX   4096      /* half of a module's constant bank */
+/* .const .b64 [n]; the host fills it with addresses in order */
+#define HOST_OUTSIDE_ARRAY "hd_vars"
+#define HOST_OUTSIDE_MAX   4096 /* most addresses: half of a module's constant bank */
 
 struct host_outside {
-	const char *name; /* of a variable of the module */
-	uint64_t offset;  /* within it: the entry is the address of that */
-	uint64_t align;   /* a power of two that this address can be divided by */
+	const char *name; /* name of a module variable */
+	uint64_t offset;  /* offset in the variable of the address in this entry */
+	uint64_t align;   /* a power of two that divides this address */
 };
 /* A function that sets `align` of each variable. It returns 0, or a negative errno, which the
  * caller of this function passes on. */

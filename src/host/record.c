@@ -16,11 +16,11 @@
 struct head {
 	char magic[8];
 	uint32_t version;
-	uint8_t digest[32]; /* of all behind it */
+	uint8_t digest[32]; /* SHA-256 of all bytes after it */
 	uint32_t finished;
 	uint64_t launch, ptx_bytes;
 	uint32_t grid[3], block[3], shared_bytes;
-	uint32_t kernel_bytes, program_bytes, device_bytes; /* texts count with their NUL */
+	uint32_t kernel_bytes, program_bytes, device_bytes; /* lengths of texts include the NUL */
 	uint32_t param_bytes, n_pointers, n_regions, unused;
 };
 
@@ -42,7 +42,7 @@ static void add_bytes(struct strbuf *out, const void *at, size_t bytes)
 		strbuf_add(out, at, bytes);
 }
 
-/* That the file has of what was left. */
+/* Returns how many bytes the file has of the region's memory after the launch. */
 static uint64_t after_bytes(const struct record_region *g)
 {
 	return g->left == RECORD_BYTES    ? g->bytes
@@ -136,7 +136,7 @@ static const uint8_t *take_bytes(struct rest *r, uint64_t n)
 	return at;
 }
 
-/* A text of this many bytes, whose last byte is its only NUL. */
+/* Takes a text of this many bytes. Its last byte must be its only NUL. */
 static const char *take_text(struct rest *r, uint64_t bytes)
 {
 	const uint8_t *at = bytes ? take_bytes(r, bytes) : NULL;

@@ -19,26 +19,27 @@
 #define RECORD_SUFFIX  ".launch"
 /* name of the file that selects the launch to record; two lines: the launch's number and the
  * kernel's name */
-#define RECORD_WANTED       "wanted"
-#define RECORD_SKIPPED      "skipped"   /* file in the folder: KERNEL, tab, reason; a line each */
-#define RECORD_MOST_BYTES   (64u << 20) /* of all files of one recording */
+#define RECORD_WANTED "wanted"
+/* name of a file in the folder; each line: KERNEL, tab, reason */
+#define RECORD_SKIPPED      "skipped"
+#define RECORD_MOST_BYTES   (64u << 20) /* maximum total size of the files of a recording */
 #define RECORD_REGION_BYTES (16ull << 30)
 #define RECORD_NO_POINTER   UINT64_MAX
 
 enum record_contents {
-	RECORD_LEFT_OUT, /* not known: it did not fit, or could not be read */
+	RECORD_LEFT_OUT, /* unknown, because it did not fit or could not be read */
 	RECORD_ZERO,
 	RECORD_BYTES,  /* at `before` or `after` */
-	RECORD_SAME,   /* after only: as before */
-	RECORD_DIGEST, /* after only: bytes with this SHA-256, stored at `after` */
+	RECORD_SAME,   /* after only: the same bytes as before */
+	RECORD_DIGEST, /* after only: the SHA-256 of the bytes is stored at `after` */
 };
 
 struct record_region {
-	const char *variable; /* its name in the module; "": a buffer */
+	const char *variable; /* name of a module variable; "": the region is a buffer */
 	uint64_t bytes;       /* at least 1 */
-	uint64_t address;     /* in the program */
+	uint64_t address;     /* address in the recorded program */
 	enum record_contents had, left;
-	const uint8_t *before, *after; /* not aligned */
+	const uint8_t *before, *after; /* pointers need not be aligned */
 	/* offset of the first address in `before`; RECORD_NO_POINTER if there is none */
 	uint64_t pointer_at;
 };
@@ -47,15 +48,16 @@ struct record_region {
  * as well. */
 struct record_pointer {
 	uint32_t at, region;
-	uint64_t offset; /* less than the region's bytes */
+	uint64_t offset; /* offset in the region; less than its bytes */
 };
 
 struct record {
-	const char *program, *device, *kernel, *ptx; /* kernel: its name in the PTX */
+	const char *program, *device, *kernel, *ptx; /* kernel: the name of the entry in the PTX */
 	size_t ptx_len;
 	uint32_t grid[3], block[3], shared_bytes; /* dynamic shared memory */
-	uint64_t launch;                          /* which of the kernel's launches, from 1 */
-	bool finished; /* without an error: else no region's `left` is known */
+	/* number of this launch among the kernel's launches, from 1 */
+	uint64_t launch;
+	bool finished; /* true if it ended without error; otherwise all `left` are unknown */
 	const uint8_t *params;
 	uint32_t param_bytes, n_pointers, n_regions;
 	const struct record_pointer *pointers;
@@ -64,7 +66,7 @@ struct record {
 
 #define RECORD_DIGEST_BYTES 32
 
-/* Appends the file's bytes. */
+/* Appends the content of a recording's file to out. */
 void record_write(const struct record *r, struct strbuf *out);
 /* Decodes a recorded launch from any bytes. *ret points into at[0, len), and its arrays are in the
  * arena. Returns 0, -EBADMSG if these bytes are no recorded launch, -EPROTONOSUPPORT if their

@@ -15,7 +15,7 @@
 #include "base/base.h"
 
 #define SILENCE_MS      900
-#define SILENCE_LOOK_MS 250 /* of the time since the last look so much counts at most */
+#define SILENCE_LOOK_MS 250 /* at most this part of the time between two checks counts */
 
 struct silence {
 	uint32_t said, looked, ms;

@@ -37,7 +37,7 @@ const char *host_order_name(enum ctl_order order)
 	return orders[order];
 }
 
-/* "N:N...", one for each of n. */
+/* Parses "N:N...", with one number for each of the n kernels. Returns NULL or an error text. */
 static const char *parse_shares(struct arena *a, const char *text, unsigned n, uint32_t *ret)
 {
 	unsigned given = 1;
@@ -154,7 +154,7 @@ void host_way_print(
 	strbuf_finish(&b);
 }
 
-/* If the word begins with name, the rest of it; else NULL. */
+/* If the word begins with name, returns the text after it; otherwise NULL. */
 static const char *text_after(const char *word, const char *name)
 {
 	size_t len = strlen(name);
@@ -195,7 +195,7 @@ static const char *parse_weaving(struct arena *a, const char *word, struct host_
 	return NULL;
 }
 
-/* A word after the order of "merge". */
+/* Parses one of the words that can follow the order of "merge". */
 static const char *parse_word(
 	struct arena *a, const char *word, unsigned kernels, struct host_merging *ret_m)
 {

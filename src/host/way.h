@@ -9,10 +9,10 @@
 #include "host/merged.h"
 
 enum host_way {
-	HOST_WAY_SEQUENTIAL, /* back to back in one stream */
-	HOST_WAY_STREAMS,    /* each in a stream of its own */
+	HOST_WAY_SEQUENTIAL, /* one kernel after another in one stream */
+	HOST_WAY_STREAMS,    /* each kernel in its own stream */
 	HOST_WAY_GREEN, /* each kernel in a green context: a stream with its own SMs, by share */
-	HOST_WAY_MERGE, /* as one launch of workers */
+	HOST_WAY_MERGE, /* one launch of workers */
 	/* Fused: the threads of a block execute a block of each kernel, one kernel after
 	 * another. */
 	HOST_WAY_VERTICAL,
@@ -28,7 +28,7 @@ extern const char *const host_way_names[HOST_WAYS];
 /* The pass that makes each way's form (pass/registry.h); NULL if the way has no form. */
 extern const char *const host_way_passes[HOST_WAYS];
 
-/* "steal", "partition", "mixed", "apart" or "steal:shared". */
+/* Returns "steal", "partition", "mixed", "apart" or "steal:shared". */
 const char *host_order_name(enum ctl_order order);
 /* Parses the order of a merged launch: one of the names in this list. An order without stealing can
  * have "=N:N...", the shares of the n kernels (default: 1 each). Sets order and share. Returns

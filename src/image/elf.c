@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STO_CUDA_ENTRY 0x10 /* in st_other: a kernel rather than a device function */
+#define STO_CUDA_ENTRY 0x10 /* flag in st_other: the symbol is a kernel, not a device function */
 
 struct sections {
 	struct image_bytes elf;

@@ -15,12 +15,12 @@
 #define ENTRY_BYTES     64
 #define MAX_PRELINKED   4096
 
-/* Flags of an entry. */
+/* Flags of a fatbin entry. */
 #define ENTRY_OLD_PACKING 0x1000u
 #define ENTRY_LZ4         0x2000u
 #define ENTRY_ZSTD        0x8000u
-#define ENTRY_ARCH_ONLY   0x100000u /* sm_90a */
-#define ENTRY_FAMILY      0x200000u /* sm_100f */
+#define ENTRY_ARCH_ONLY   0x100000u /* only for this architecture, such as sm_90a */
+#define ENTRY_FAMILY      0x200000u /* for an architecture family, such as sm_100f */
 
 struct wrapper {
 	uint32_t magic, version;
@@ -41,7 +41,7 @@ static bool is_elf(struct image_bytes b)
 	return b.len >= 64 && !memcmp(b.at, "\177ELF", 4);
 }
 
-/* ---- the walk ---- */
+/* ---- visiting all entries ---- */
 
 static int parse_entry(struct image_bytes rest, struct image_entry *e, size_t *ret_whole)
 {
@@ -74,7 +74,7 @@ static int parse_entry(struct image_bytes rest, struct image_entry *e, size_t *r
 		e->full_bytes = read_field(rest.at + 56, 8);
 		if (packed > size)
 			return -EBADMSG;
-		if (packed) /* the rest is padding */
+		if (packed) /* bytes beyond this size are padding */
 			e->bytes.len = (size_t)packed;
 	}
 	name_off = read_field(rest.at + 32, 4);
@@ -98,7 +98,7 @@ static int walk_container(
 	size = read_field(rest.at + 8, 8);
 	if (head < 16 || head > rest.len)
 		return -EBADMSG;
-	/* Report complete entries even if the container is truncated. */
+	/* Visit complete entries even if the container is truncated. */
 	end = (size_t)head + (size_t)MIN(size, rest.len - head);
 	for (at = (size_t)head; at < end;) {
 		struct image_entry e;
@@ -223,7 +223,7 @@ int image_walk(struct image_bytes b, image_entry_fn *fn, void *user)
 	return fn(user, &e);
 }
 
-/* ---- pointers without a length ---- */
+/* ---- finding the length of an image from its contents ---- */
 
 static size_t elf_span(const uint8_t *p)
 {
@@ -259,7 +259,7 @@ static int bare_span(const void *image, struct image_bytes *ret)
 
 	if (*p == 0)
 		return -ENOENT;
-	/* Compare byte by byte: text may be shorter than four bytes. */
+	/* Compare one byte at a time: the text may be shorter than four bytes. */
 	if (p[0] == 0x50 && p[1] == 0xed && p[2] == 0x55 && p[3] == 0xba) {
 		*ret = (struct image_bytes){
 			p, (size_t)(read_field(p + 6, 2) + read_field(p + 8, 8))};
@@ -318,7 +318,7 @@ int image_prelinked(const void *image, unsigned index, struct image_bytes *ret)
 	return bare_span(((const void *const *)w->more)[index], ret);
 }
 
-/* ---- choosing an entry ---- */
+/* ---- choosing an entry for a device ---- */
 
 struct picking {
 	uint32_t cc;

@@ -22,7 +22,7 @@ enum image_packing {
 	IMAGE_PLAIN,
 	IMAGE_LZ4,
 	IMAGE_ZSTD,
-	IMAGE_PACKED_OLD, /* CUDA 7 and earlier; cannot be unpacked (-ENOTSUP) */
+	IMAGE_PACKED_OLD, /* format of CUDA 7 and earlier, which cannot be unpacked (-ENOTSUP) */
 };
 
 struct image_bytes {
@@ -33,11 +33,11 @@ struct image_bytes {
 struct image_entry {
 	enum image_kind kind;
 	enum image_packing packing;
-	uint32_t arch;            /* 90 for sm_90 or compute_90 */
-	char variant;             /* 'a': only this architecture; 'f': this family; or 0 */
-	struct image_bytes bytes; /* as stored */
-	uint64_t full_bytes;      /* unpacked size as the entry states it; PTX may end with NULs */
-	struct image_bytes name;  /* source file, may be empty */
+	uint32_t arch;            /* architecture number: 90 for sm_90 or compute_90 */
+	char variant;             /* 'a': only this architecture; 'f': its family; 0: none */
+	struct image_bytes bytes; /* contents as stored, possibly compressed */
+	uint64_t full_bytes;      /* unpacked size according to the entry; PTX may end with NULs */
+	struct image_bytes name;  /* name of the source file, possibly empty */
 };
 
 /* Calls fn for each entry of an image, in order. The image can be consecutive containers with
@@ -64,12 +64,12 @@ int image_span(const void *image, struct image_bytes *ret, unsigned *ret_prelink
 int image_prelinked(const void *image, unsigned index, struct image_bytes *ret);
 
 struct image_pick {
-	char *ptx; /* from malloc; NULL: no PTX that this device can use */
+	char *ptx; /* from malloc; NULL if there is no PTX that this device can use */
 	size_t ptx_len;
 	uint32_t ptx_arch;
 	/* true if there is a cubin for this device, so the driver would not compile PTX */
 	bool has_sass;
-	bool sass_newer; /* that cubin is for a newer architecture than ptx */
+	bool sass_newer; /* this cubin is for a newer architecture than ptx is */
 	unsigned n_ptx, n_elf, n_unusable;
 };
 /* Picks the PTX that the driver would compile for compute capability cc (90 for 9.0): the PTX with
@@ -94,8 +94,8 @@ int image_elf_sections(struct image_bytes elf, const char *name, image_section_f
  * driver compiles it. The memory comes from malloc and ends with a NUL. Returns -ENOENT if there is
  * no such section, -ENOTSUP for an unknown compression, -EBADMSG or -ENOMEM. */
 int image_elf_ptx(struct image_bytes cubin, char **ret, size_t *ret_len);
-/* Reads the architecture of a plain cubin from its header. */
+/* Reads the architecture from the header of a plain cubin. */
 int image_elf_arch(struct image_bytes cubin, uint32_t *ret_arch, char *ret_variant);
-bool image_is_ptx(struct image_bytes image); /* true for text that begins like a PTX module */
+bool image_is_ptx(struct image_bytes image); /* true if the text begins like a PTX module */
 
 #endif

@@ -152,6 +152,7 @@ static int run_case(struct cases *cs, struct crew *crew, unsigned k, struct benc
 	struct crew_run run = {.n = c->n, .rounds = b->rounds, .at_once = c->kind == CASE_AT_ONCE};
 	char names[48];
 
+	b->samples.begun++;
 	progress_step("%s: %s", cs->spec[k].name, case_names(cs, c, names, sizeof(names)));
 	for (unsigned i = 0; i < c->n; i++) {
 		run.of[i] = enlist_program(cs, crew, c, i);
@@ -173,11 +174,6 @@ static bool is_open(const struct cases *cs, const struct bench_case *c, unsigned
 	return cases_run_in(cs, c->kind, k) && !c->by[k].n;
 }
 
-static bool is_late(const struct bench *b)
-{
-	return b->until_ms > 0 && clock_ms() > b->until_ms;
-}
-
 static unsigned count_open(const struct cases *cs, unsigned k)
 {
 	unsigned n = 0;
@@ -190,7 +186,7 @@ static unsigned count_open(const struct cases *cs, unsigned k)
 /* Counts n cases as not measured because the time is up. */
 static void count_left(struct cases *cs, unsigned n)
 {
-	cs->left += n;
+	cs->b->samples.left += n;
 	progress_more(-(int)n);
 }
 
@@ -205,7 +201,7 @@ static int measure_arrangement(struct cases *cs, unsigned k)
 
 	if (!n)
 		return CLI_OK;
-	if (is_late(b)) {
+	if (samples_is_late(&b->samples)) {
 		count_left(cs, n);
 		return CLI_OK;
 	}
@@ -221,7 +217,7 @@ static int measure_arrangement(struct cases *cs, unsigned k)
 		for (unsigned m = 0; is_open(cs, &cs->at[i], k) && m < cs->at[i].n; m++)
 			enlist_program(cs, &crew, &cs->at[i], m);
 	for (unsigned i = 0; r == CLI_OK && i < cs->n; i++)
-		if (is_open(cs, &cs->at[i], k) && begun && is_late(b))
+		if (is_open(cs, &cs->at[i], k) && begun && samples_is_late(&b->samples))
 			count_left(cs, 1);
 		else if (is_open(cs, &cs->at[i], k) && ++begun)
 			r = run_case(cs, &crew, k, &cs->at[i]);
@@ -233,8 +229,9 @@ static int measure_arrangement(struct cases *cs, unsigned k)
 int cases_measure(struct cases *cs)
 {
 	unsigned all = cases_steps(cs), left = 0;
-	int r = resume_get(cs->b, cs);
+	int r = CLI_OK;
 
+	resume_get(cs->b, cs);
 	for (unsigned k = 0; k < CASES_ARRANGEMENTS; k++)
 		left += count_open(cs, k);
 	progress_more((int)left - (int)all);

@@ -52,7 +52,6 @@ struct cases {
 	const struct cases_table *table;
 	struct bench_case *at;
 	unsigned n, max;
-	unsigned left;                              /* results for which b->until_ms left no time */
 	struct stage_spec spec[CASES_ARRANGEMENTS]; /* name NULL: not on this device */
 };
 
@@ -69,10 +68,9 @@ unsigned cases_steps(const struct cases *cs);
 /* Measures all cases, one arrangement after another, beginning with the programs alone. Returns
  * CLI_FAILED if the whole benchmark must stop.
  * - A case that fails is reported and counted, and its crew_result has n = 0.
- * - If b->resume names a file, cases with a result in this file are not measured again, and each
- *   new result is appended at once.
- * - After b->until_ms no case begins, except the first case of an arrangement that has started, so
- *   that each call makes progress. cs->left counts the cases that were not measured. */
+ * - A case whose result is kept (b->samples) is not measured again.
+ * - After the time of --budget-s no case begins, except the first case of an arrangement that has
+ *   started, so that each call makes progress. b->samples.left counts the results that are missing. */
 int cases_measure(struct cases *cs);
 /* Returns the turnaround of the case's program i alone, in ns; 0 if unknown. */
 double cases_alone_of(const struct cases *cs, const struct bench_case *c, unsigned i);

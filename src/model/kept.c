@@ -42,7 +42,7 @@ static sqlite3_stmt *kept_prepare(struct model_store *s, const char *sql)
 	return sqlite3_prepare_v2(s->db, sql, -1, &q, NULL) == SQLITE_OK ? q : NULL;
 }
 
-/* Binds the parameters ?1 to ?5. */
+/* Binds the key of a kernel to the parameters ?1 to ?5. */
 static void bind_key(sqlite3_stmt *q, const struct duration_kernel *k)
 {
 	sqlite3_bind_int64(q, 1, k->owner.uid);
@@ -123,7 +123,7 @@ static int put_kernel(struct model_store *s, const struct duration_kernel *k)
 	return r;
 }
 
-/* For each user, and for all users together. */
+/* Applies the limit for each user, and the limit for all users together. */
 static int drop_oldest(struct model_store *s)
 {
 	char sql[512];
@@ -201,7 +201,7 @@ static bool take_blob(sqlite3_stmt *q, int column, void *ret, size_t size)
 	return true;
 }
 
-/* Reads a number. False: it does not fit in 32 bits. */
+/* Reads a number. Returns false if it does not fit in 32 bits. */
 static bool take_32(sqlite3_stmt *q, int column, uint32_t *ret)
 {
 	sqlite3_int64 v = sqlite3_column_int64(q, column);
@@ -215,7 +215,7 @@ static uint64_t take_64(sqlite3_stmt *q, int column)
 	return (uint64_t)sqlite3_column_int64(q, column);
 }
 
-/* Reads the present row of `kernel`. */
+/* Reads the current row of the table `kernel`. */
 static bool take_kernel(sqlite3_stmt *q, struct duration_kernel *ret)
 {
 	memset(ret, 0, sizeof(*ret));
@@ -248,7 +248,7 @@ static bool take_shape(sqlite3_stmt *q, struct duration_shape *ret)
 	       take_blob(q, 3, ret->input, sizeof(ret->input));
 }
 
-/* 0, with *io_ok false if a row is invalid; or -EIO. */
+/* Returns 0, with *io_ok false if a row is invalid, or -EIO. */
 static int read_shapes(
 	struct model_store *s, sqlite3_int64 kernel, struct duration_kernel *ret, bool *io_ok)
 {
@@ -339,7 +339,7 @@ static int update_curve(struct model_store *s, const struct duration_kernel *k)
 	return store_step(s, q);
 }
 
-/* whole: room for a record. */
+/* whole: a buffer for one record. */
 static int put_curve(
 	struct model_store *s, const struct duration_kernel *k, struct duration_kernel *whole)
 {

@@ -9,10 +9,10 @@
 #include "model/store.h"
 #include "sched/model/durations.h"
 
-#define KEPT_SYSTEM_FOLDER "/var/lib/heddle" /* of the system's heddled */
+#define KEPT_SYSTEM_FOLDER "/var/lib/heddle" /* folder of the system's heddled */
 
-#define KEPT_KERNELS 4096u /* limit of kernels; those written longest ago are deleted */
-#define KEPT_OF_USER 1024u /* limit for one user */
+#define KEPT_KERNELS 4096u /* maximum number of kernels; those written longest ago are deleted */
+#define KEPT_OF_USER 1024u /* maximum number for one user */
 
 /* Returns heddled's default store: $XDG_STATE_HOME/heddle/heddled.db, or else the same under
  * ~/.local/state. Returns -ENOENT if there is no home folder, or -ENAMETOOLONG. */

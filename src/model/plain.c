@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define HASH_DIGITS 64
-#define OLD_S       60 /* unfinished files of this age were abandoned */
+#define OLD_S       60 /* unfinished files that are older than this, in s, were abandoned */
 
 int model_default_path(char *buf, size_t size)
 {
@@ -159,7 +159,7 @@ int model_plain_get(const char *path, char ret_way[MODEL_WAY_MAX])
 {
 	char line[MODEL_WAY_MAX + 1];
 	int fd =
-		/* does not wait for a FIFO's writer */
+		/* O_NONBLOCK: does not wait for the writer of a FIFO */
 		open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	char problem[8];
 	struct stat st;

@@ -19,9 +19,9 @@ void model_describe(const struct model_together *t, struct strbuf *out);
 /* Returns the path of the file for these kernels. `store` is the store's path, or NULL for the
  * default. Returns -ENOENT if there is no home folder, -ENAMETOOLONG, or -ENOMEM. */
 int model_plain_path(const char *store, const struct model_together *t, char *buf, size_t size);
-/* Creates folders if needed. Negative errno. */
+/* Creates folders if necessary. Returns 0 or a negative errno. */
 int model_plain_put(const char *path, const char *way);
-/* -ENOENT: no way was chosen; -EINVAL: the file is not valid. */
+/* Returns 0; -ENOENT: no way was chosen; -EINVAL: the file is not valid. */
 int model_plain_get(const char *path, char ret_way[MODEL_WAY_MAX]);
 
 #endif

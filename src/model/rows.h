@@ -10,7 +10,7 @@
 #include "wire/wire.h"
 
 void rows_of_kernel(const struct duration_kernel *k, struct wire_kernel *ret);
-/* at: a shape of a record. */
+/* at: one shape of a kernel's record. */
 void rows_of_shape(const struct duration_shape *at, struct wire_shape *ret);
 
 #endif

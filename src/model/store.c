@@ -57,7 +57,7 @@ int model_store_path(char *buf, size_t size)
 	return r < 0 ? set_why(r, "measured.db", "the path is too long") : 0;
 }
 
-/* ---- layout ---- */
+/* ---- layout of the tables ---- */
 static int layout_of(struct model_store *s, int *ret)
 {
 	sqlite3_stmt *q;
@@ -111,7 +111,7 @@ int store_in_one(struct model_store *s, int (*fn)(struct model_store *s, void *u
 	r = fn(s, user);
 	if (r == 0)
 		r = store_run(s, "COMMIT");
-	if (r < 0) /* the reason is already stored */
+	if (r < 0) /* the error text is already stored */
 		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 	return r;
 }
@@ -200,7 +200,7 @@ void model_store_close(struct model_store *s)
 	free(s);
 }
 
-/* ---- identity of a set ---- */
+/* ---- identity of a set of kernels ---- */
 struct key {
 	struct strbuf text;
 	uint8_t digest[32];

@@ -41,19 +41,19 @@ struct model_together {
 	unsigned n;
 };
 
-/* One way of running the set. */
+/* One way of running the set of kernels, with its measured time. */
 struct model_way {
-	char name[MODEL_WAY_MAX]; /* "sequential", "merge partition=3:1" */
-	double ms;                /* median */
-	double spread;            /* range of the middle half of the runs, relative to ms */
+	char name[MODEL_WAY_MAX]; /* such as "sequential" or "merge partition=3:1" */
+	double ms;                /* median time of a run */
+	double spread;            /* interquartile range of the runs, relative to ms */
 	unsigned runs;
-	bool chosen; /* the way to use; one way of each set */
+	bool chosen; /* true for the way to use; each set has one such way */
 };
 
 /* Replaces all ways of this set in one transaction. */
 int model_ways_put(struct model_store *s, const struct model_together *t,
 	const struct model_way *ways, unsigned n);
-/* The chosen way. -ENOENT: none is known. */
+/* Returns the chosen way in *ret, or -ENOENT if none is known. */
 int model_ways_chosen(struct model_store *s, const struct model_together *t, struct model_way *ret);
 
 #endif

@@ -14,14 +14,14 @@
 
 struct model_store {
 	sqlite3 *db;
-	int layout; /* of the file */
+	int layout; /* layout version of the file */
 };
 
-int store_failed(const struct model_store *s); /* -EIO, with SQLite's message */
+int store_failed(const struct model_store *s); /* stores SQLite's message and returns -EIO */
 int store_run(struct model_store *s, const char *sql);
 /* Runs and finalizes a statement that returns no rows. q is NULL if it could not be prepared. */
 int store_step(struct model_store *s, sqlite3_stmt *q);
-/* Runs fn in a transaction. Commits if fn returns 0. */
+/* Runs fn in a transaction, and commits if fn returns 0. */
 int store_in_one(struct model_store *s, int (*fn)(struct model_store *s, void *user), void *user);
 
 #endif

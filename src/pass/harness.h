@@ -10,9 +10,9 @@
 
 #include "pass/pass.h"
 
-#define PASS_HARNESS_ENTRY "hd_virtual" /* the entry's name */
+#define PASS_HARNESS_ENTRY "hd_virtual" /* name of the entry */
 
-/* FIELD(id, name, the change) */
+/* Applies FIELD(id, name, what changes) to each field. */
 #define PASS_FIELDS(FIELD)                                                                     \
 	FIELD(IDS, "ids", "block ids and grid size are passed in; one more block is launched") \
 	FIELD(THREADS, "threads",                                                              \
@@ -45,7 +45,7 @@ extern const char *const pass_field_names[PASS_N_FIELDS];
  * struct ctl_args that is all zero. */
 struct pass_harness {
 	uint32_t grid[3], block[3], shared_bytes;
-	uint32_t fields; /* with those that the requested fields need */
+	uint32_t fields; /* the requested fields, and fields that these require */
 };
 
 #endif

@@ -13,28 +13,29 @@
 #include "ctl/merge.h"
 #include "pass/pass.h"
 
-#define PASS_MAX_THREADS   1024u  /* of a block, on every GPU */
-#define PASS_KERNEL_PREFIX "k%u_" /* begins all names of kernel k */
+#define PASS_MAX_THREADS   1024u  /* limit per block on every GPU */
+#define PASS_KERNEL_PREFIX "k%u_" /* prefix of all names of kernel k */
 
 struct pass_kernel {
-	const struct ptx_module *m; /* read only; several kernels may share a module */
+	const struct ptx_module *m; /* not modified; several kernels may share a module */
 	const char *name;
-	uint32_t block[3];      /* of its launch: part of the form */
-	uint32_t dynamic_bytes; /* dynamic shared memory of its launch; part of the form */
-	uint32_t grid[3];       /* harness.h; otherwise ignored */
+	uint32_t block[3]; /* block size of its launch, for which the form is made */
+	/* dynamic shared memory of its launch, for which the form is made */
+	uint32_t dynamic_bytes;
+	uint32_t grid[3]; /* used only by the harness (harness.h) */
 	/* number of the kernel's blocks that fit on an SM when it runs alone; 0: unknown. If the
 	 * number is known for all kernels, the pass limits the registers of a worker. The limit is
 	 * such that an SM holds as many threads of workers as threads of the kernel that alone has
 	 * the fewest threads on an SM */
 	uint32_t fits;
-	const char *file; /* that the module is from, for messages; NULL: not known */
+	const char *file; /* file that contained the module, for messages; NULL: unknown */
 };
 
-/* How far weaving went. */
-struct pass_unwoven { /* something of a kernel that runs alone */
+/* Describes how much was woven. */
+struct pass_unwoven { /* a part of a kernel that runs alone */
 	uint8_t kernel;
-	uint32_t line, col; /* in the kernel's file */
-	const char *why;    /* static */
+	uint32_t line, col; /* position in the kernel's file */
+	const char *why;    /* static text */
 };
 struct pass_woven {
 	struct {
@@ -45,7 +46,7 @@ struct pass_woven {
 	/* enum weave_reach: how much of the weaving was given up because the code that combines all
 	 * states of the two kernels was too large */
 	uint32_t reach;
-	struct pass_unwoven unwoven[24]; /* the first ones */
+	struct pass_unwoven unwoven[24]; /* the first n_unwoven of them */
 	unsigned n_unwoven;
 	/* why.reason is NULL if the kernels are woven. Otherwise they are fused vertically because
 	 * of kernel number `which`, and why.reason says why */
@@ -57,15 +58,16 @@ struct pass_woven {
  * shared_bytes of dynamic shared memory. */
 struct pass_merged {
 	uint32_t block[3], shared_bytes;
-	uint32_t param_bytes;  /* of the whole buffer */
-	uint32_t merge_offset; /* of struct ctl_merge in it */
+	uint32_t param_bytes;  /* size of the whole parameter buffer */
+	uint32_t merge_offset; /* offset of struct ctl_merge in the parameter buffer */
 	struct {
-		/* the kernel's own parameters, in their own layout */
+		/* the kernel's own parameters: their offset and size, with their layout
+		 * unchanged */
 		uint32_t param_offset, own_bytes;
-		uint32_t arg_offset; /* of its struct ctl_args */
-		bool rising_order;   /* pass.h; chunk 1 */
+		uint32_t arg_offset; /* offset of the kernel's struct ctl_args */
+		bool rising_order;   /* as in pass.h; if true, chunk must be 1 */
 	} of[CTL_MAX_MERGED];
-	struct pass_woven woven; /* pass_weave */
+	struct pass_woven woven; /* filled by pass_weave only */
 };
 
 /* The common signature of merging and fusing. Makes a new module with the entry CTL_MERGE_ENTRY
@@ -88,7 +90,7 @@ pass_merge_fn pass_merge;
  * Block i of the launch runs block i of each kernel that has one. The launch has as many blocks as
  * the kernel with the most blocks, all in x. The fused kernel reads only total, grid, inverse and
  * never of each kernel's struct ctl_args. There is no struct ctl_merge. */
-pass_merge_fn pass_fuse_vertical; /* the same threads run one kernel's block after another's */
+pass_merge_fn pass_fuse_vertical; /* the same threads run the blocks of one kernel after another */
 /* The kernels run side by side: each kernel has its own warps and its own shared memory. */
 pass_merge_fn pass_fuse_horizontal;
 
@@ -96,10 +98,11 @@ pass_merge_fn pass_fuse_horizontal;
  * and each kernel has its own shared memory. Kernels that cannot be woven are fused vertically, and
  * ret->woven says why. */
 struct pass_weave_options {
-	uint32_t max_registers; /* register limit (GoPTX, section III-D); 0: none */
-	bool unsliced;          /* long blocks stay whole */
+	uint32_t max_registers; /* register limit per thread (GoPTX, section III-D); 0: none */
+	bool unsliced;          /* long basic blocks are not sliced */
 	bool branches;          /* short regions keep their branches (predicate.h) */
-	bool in_order;          /* within a block, all code of one kernel follows the other's */
+	/* within a basic block, all code of one kernel precedes the other kernel's */
+	bool in_order;
 };
 int pass_weave(const struct pass_kernel *kernels, unsigned n, const struct pass_weave_options *o,
 	struct diag_list *diags, struct ptx_module **ret_m, struct pass_merged *ret,

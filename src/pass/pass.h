@@ -24,22 +24,22 @@ const char *pass_tier_name(enum pass_tier tier); /* "managed" … */
 enum pass_order { PASS_ORDER_ROW, PASS_ORDER_COLUMN, PASS_ORDER_HILBERT, PASS_ORDERS };
 #define PASS_ORDER_WORDS "row|column|hilbert"
 const char *pass_order_name(enum pass_order order); /* "row" … */
-/* False: no order has this name; *ret is unchanged. */
+/* Returns false if no order has this name; *ret then stays unchanged. */
 bool pass_order_find(const char *name, enum pass_order *ret);
 
 struct pass_verdict {
 	enum pass_tier tier;
 	/* the reason why the tier is not better, in the module's arena; NULL for managed */
 	const char *reason;
-	uint32_t line, col; /* of the statement that decided; 0: none */
+	uint32_t line, col; /* position of the statement that decided; 0: none */
 };
 
-/* The facts that a host needs to launch a transformed kernel. */
+/* Facts that a host needs to launch a rewritten kernel. */
 struct pass_kernel_info {
 	enum pass_tier tier;
 	uint32_t arg_offset;  /* offset of struct ctl_args in the parameter buffer */
-	uint32_t param_bytes; /* of the whole buffer, ctl_args included */
-	uint32_t n_params;    /* the kernel's own */
+	uint32_t param_bytes; /* size of the whole parameter buffer, including ctl_args */
+	uint32_t n_params;    /* number of the kernel's own parameters */
 	uint32_t added_static_shared_bytes;
 	/* True if blocks of the kernel may wait for other blocks. A host must then ensure two
 	 * things:
@@ -56,8 +56,9 @@ struct pass_kernel_info {
 	/* True if the rewritten kernel is correct only for blocks of one dimension. A host must run
 	 * launches with other blocks unchanged. */
 	bool one_dimensional;
-	bool reads_shared_size; /* of its block: added dynamic shared memory would be visible */
-	bool keeps_masks;       /* exited lanes are removed from its member masks */
+	/* reads the size of its shared memory, so it would notice added dynamic memory */
+	bool reads_shared_size;
+	bool keeps_masks; /* exited lanes are removed from the kernel's member masks */
 	/* The order of the kernel's blocks (enum pass_order). It is row order if the kernel does
 	 * not allow the order that struct pass_options requests. */
 	uint8_t order;
@@ -67,7 +68,7 @@ struct pass_kernel_info {
  * that ends only after another block has written the value that the loop reads. */
 struct pass_wait {
 	bool may;
-	uint32_t line, col; /* position of the read; 0: no single place */
+	uint32_t line, col; /* position of the loop's load; 0: no single place */
 };
 
 /* Finds the tier of a kernel, and whether its blocks may wait for each other. Changes nothing. f
@@ -78,14 +79,15 @@ void pass_classify(struct ptx_module *m, const struct ptx_func *f, struct pass_v
 /* Options that a host can choose well only after it has compiled the original kernel. */
 struct pass_record;
 struct pass_options {
-	bool no_pull_ahead; /* CTL_PULL_AHEAD gets no effect; saves one register */
+	/* compiles without early claims (CTL_PULL_AHEAD), which saves one register */
+	bool no_pull_ahead;
 	/* register limit (.maxnreg) that keeps the original kernel's occupancy; 0: as many
 	 * registers as the kernel's largest block allows */
 	uint32_t max_registers;
 	/* The requested order of blocks. A kernel gets row order instead if its blocks may wait for
 	 * blocks with lower numbers, or if it does not read both x and y of %ctaid. */
 	enum pass_order order;
-	struct pass_record *record; /* filled for the verifier (verify.h); NULL: not wanted */
+	struct pass_record *record; /* filled for the verifier (verify.h); NULL: not needed */
 };
 
 /* Rewrites entry `name` of m into its preemptible form, in place and under the same name. The

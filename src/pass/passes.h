@@ -15,22 +15,23 @@ enum pass_wants {
 	 * of the rewritten kernel, which is in a new module. A pass without this flag rewrites the
 	 * kernel in its own module, under its own name. */
 	PASS_WANTS_BLOCK = 1,
-	PASS_WANTS_GRID = 2, /* its grid, too */
+	PASS_WANTS_GRID = 2, /* the pass also needs the grid of each kernel */
 	/* A property, not a need: the pass records the origin of each statement, and pass_run
 	 * verifies the rewritten kernel (verify.h). */
 	PASS_IS_VERIFIED = 4,
 	/* A property, not a need: pass_run gives the pass predicated copies of the kernels, in
 	 * which guards replace the branches of short regions (predicate.h). */
 	PASS_TAKES_PREDICATED = 8,
-	PASS_TAKES_ORDER = 16, /* a property, too: the pass obeys options.order */
+	PASS_TAKES_ORDER = 16, /* not a requirement, but a property: the pass obeys options.order */
 };
 
 struct pass_request {
 	const struct pass_kernel *kernels;
 	unsigned n;
-	struct ptx_module *in;       /* of kernels[0], where it is rewritten there; else NULL */
-	struct pass_options options; /* preempt */
-	uint32_t fields;             /* virtual */
+	/* module of kernels[0], if the pass rewrites it in place; else NULL */
+	struct ptx_module *in;
+	struct pass_options options; /* for pass preempt */
+	uint32_t fields;             /* for pass virtual: enum pass_field */
 	struct pass_weave_options weave;
 	/* Callback for debugging; NULL: none. It gets each input module with `when` "in", and the
 	 * rewritten module with `when` "out". */
@@ -42,13 +43,15 @@ struct pass_request {
 /* The result of a pass. A pass sets m, entry, and the one of info, merged and harness that its row
  * asks for. */
 struct pass_form {
-	struct ptx_module *m;         /* the caller frees it, unless it is request.in */
-	const char *entry;            /* in m */
-	struct pass_kernel_info info; /* of a pass without PASS_WANTS_BLOCK */
-	struct pass_merged merged;    /* with PASS_WANTS_BLOCK, not PASS_WANTS_GRID */
-	struct pass_harness harness;  /* with PASS_WANTS_GRID */
-	struct pass_verdict verdict;  /* -ENOTSUP: why, in the arena of diags. preempt: always */
-	unsigned which;               /* and of which kernel */
+	struct ptx_module *m;         /* owned by the caller, unless it is request.in */
+	const char *entry;            /* name of the entry in m */
+	struct pass_kernel_info info; /* set by passes without PASS_WANTS_BLOCK */
+	/* set by passes with PASS_WANTS_BLOCK but without PASS_WANTS_GRID */
+	struct pass_merged merged;
+	struct pass_harness harness; /* set by passes with PASS_WANTS_GRID */
+	/* why the pass returned -ENOTSUP, in the arena of diags; preempt always sets it */
+	struct pass_verdict verdict;
+	unsigned which; /* number of the kernel that verdict refers to */
 };
 
 /* The function of a pass. *ret is all 0 before. record is empty; a pass with PASS_IS_VERIFIED fills
@@ -58,7 +61,7 @@ struct pass_form {
 typedef int pass_fn(const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret,
 	struct pass_record *record);
 
-/* For the rows of passes whose form heddle corun runs. */
+/* Help text for passes whose forms heddle corun can run. */
 #define PASS_MERGED_HELP                                                                       \
 	"The form, entry " CTL_MERGE_ENTRY                                                     \
 	", is for blocks of these shapes; its first lines say how to launch it. heddle corun " \

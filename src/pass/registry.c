@@ -165,7 +165,7 @@ static int run_once(const struct pass_row *row, const struct pass_request *rq,
 	r = free_names(rq, diags);
 	if (r == 0)
 		r = row->run(rq, diags, ret, &record);
-	/* Two incompatible modules: only the list has the reason. */
+	/* If two modules are incompatible, only diags has the reason. */
 	if (r == -ENOTSUP && !ret->verdict.reason && diags->len)
 		r = refuse(ret, ret->which, diags, "%s", diags->at[diags->len - 1].message);
 	if (r == 0)
@@ -236,7 +236,7 @@ int pass_run(const struct pass_row *row, const struct pass_request *rq, struct d
 	r = run_predicated(row, rq, diags, ret, &any);
 	if (r == -EAGAIN)
 		return run_vertical(rq, diags, ret);
-	/* If nothing is woven, the original kernels are used. */
+	/* If nothing was woven, run again on the original kernels. */
 	if (r < 0 || !any || !ret->merged.woven.why.reason)
 		return r;
 	ptx_module_free(ret->m);

@@ -12,12 +12,12 @@ struct pass_row {
 	const char *name;
 	unsigned min_kernels, max_kernels;
 	unsigned wants;      /* enum pass_wants */
-	const char *summary; /* one line for help */
-	const char *done;    /* past participle: "kernel 'k' cannot be ..." */
-	const char *details; /* sentences for help: what becomes of the kernels */
+	const char *summary; /* one line of help */
+	const char *done;    /* past participle in messages: "kernel 'k' cannot be <done>" */
+	const char *details; /* sentences for help: how the pass changes the kernels */
 	pass_fn *run;
 };
-const struct pass_row *pass_find(const char *name); /* NULL: no such pass */
+const struct pass_row *pass_find(const char *name); /* returns NULL if there is no such pass */
 
 /* Runs a pass; nothing else calls row->run. Checks the input, runs the pass, then checks and
  * verifies the rewritten kernel. Returns 0; -ENOTSUP with ret->verdict and ret->which if the pass

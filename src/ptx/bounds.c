@@ -28,7 +28,7 @@ static void read_numbers(const char *s, uint32_t *at, unsigned n)
 
 enum { MAXNTID, REQNTID, MINNCTAPERSM, MAXNCTAPERSM, MAXNREG, N_BOUNDS };
 static const char *const names[N_BOUNDS] = {".maxntid", ".reqntid", ".minnctapersm",
-	".maxnctapersm" /* of old, for the one before */, ".maxnreg"};
+	".maxnctapersm" /* deprecated name of .minnctapersm */, ".maxnreg"};
 
 /* Returns which launch bound a directive sets, or N_BOUNDS if it sets none. */
 static unsigned find_name(const char *directive)

@@ -13,9 +13,10 @@
 struct ptx_copy {
 	struct ptx_module *m;
 	const struct hash_map *syms;
-	uint32_t n_regs;                 /* registers below this number … */
-	uint32_t first_reg;              /* … become the registers from this number on */
-	uint32_t same[PTX_COPY_SAME][2]; /* except for these pairs: from, to */
+	/* registers below this number become registers from first_reg on */
+	uint32_t n_regs;
+	uint32_t first_reg;
+	uint32_t same[PTX_COPY_SAME][2]; /* exceptions to this rule: pairs of from and to */
 	unsigned n_same;
 };
 static inline uint32_t ptx_copy_reg(const struct ptx_copy *c, uint32_t reg)
@@ -28,7 +29,7 @@ static inline uint32_t ptx_copy_reg(const struct ptx_copy *c, uint32_t reg)
 struct ptx_opd *ptx_copy_opds(const struct ptx_copy *c, const struct ptx_opd *from, size_t n);
 
 /* ---- tag.c ---- */
-/* Adds a symbol to f's outermost scope. */
+/* Adds a symbol to the outermost scope of f. */
 int ptx_add_symbol(struct ptx_module *m, struct ptx_func *f, struct ptx_sym *sym);
 /* Returns a number N such that no name in the module begins with "%hd_N_". */
 uint32_t ptx_new_tag(struct ptx_module *m);
@@ -42,8 +43,8 @@ const struct ptx_name *ptx_tagged_name(
 int ptx_own_decl(struct ptx_module *m, struct ptx_sym *sym);
 
 /* ---- edit.c ---- */
-struct ptx_sym *ptx_item_sym(const struct ptx_item *it); /* NULL: it is text */
-/* whether any item was ever called so */
+struct ptx_sym *ptx_item_sym(const struct ptx_item *it); /* NULL if the item is text */
+/* Returns true if any item has ever had this name. */
 bool ptx_is_known(const struct ptx_module *m, const char *name);
 /* Replaces the module's directive that begins with `word`. The module keeps the pointer `text`
  * without copying the characters. */
@@ -56,9 +57,10 @@ int ptx_raise_version(struct ptx_module *m, unsigned version);
 struct ptx_walk {
 	struct ptx_module *m;
 	const struct ptx_func *f;
-	VEC(struct ptx_sym *) labels; /* all of them, ordered by scope */
-	VEC(size_t) first;            /* by scope, in order of opening: its first label */
-	size_t scope;                 /* index into `first` of the scope to open next */
+	VEC(struct ptx_sym *) labels; /* all labels, ordered by scope */
+	/* for each scope, in the order of opening braces: index of its first label */
+	VEC(size_t) first;
+	size_t scope; /* index in `first` of the scope that opens next */
 	size_t depth;
 	/* called for a symbol whose name is already declared in the same scope; NULL to skip this
 	 * check */

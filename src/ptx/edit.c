@@ -73,7 +73,7 @@ const char *ptx_reg_name(const struct ptx_func *f, uint32_t reg, char *buf, size
 	return buf;
 }
 
-/* ---- defs and uses ---- */
+/* ---- definitions and uses ---- */
 struct visit {
 	ptx_reg_fn *fn;
 	void *user;
@@ -148,7 +148,7 @@ void ptx_visit_opds(struct ptx_stmt *s, ptx_opd_fn *fn, void *user)
 		visit_opd(&s->opd[i], fn, user);
 }
 
-/* ---- new code ---- */
+/* ---- adding code ---- */
 static const char *snippet_line(const char *text, uint32_t line, int *ret_len)
 {
 	while (line-- > 1 && strchr(text, '\n'))
@@ -267,7 +267,7 @@ static int raise_for(struct ptx_module *m, const ptx_body *body, size_t first)
 int ptx_append(struct ptx_module *m, struct ptx_func *f, ptx_body *body, struct diag_list *diags,
 	const char *fmt, ...)
 {
-	char shorter[1024], *text = shorter; /* most are */
+	char shorter[1024], *text = shorter; /* large enough for most texts */
 	const size_t padding = 16, first = body->len;
 	va_list ap;
 	int r, n;
@@ -384,7 +384,7 @@ struct ptx_sym *ptx_add_var(struct ptx_module *m, struct diag_list *diags, const
 		return NULL;
 	}
 	it = m->items.at[n];
-	it.line = 0; /* heddle's own, as symbols and statements without a line are */
+	it.line = 0; /* 0 marks heddle's own items, as it does symbols and statements */
 	it.sym->line = 0;
 	while (at < n && m->items.at[at].kind != PTX_ITEM_FUNC)
 		at++;
@@ -506,7 +506,7 @@ int ptx_raise_align(struct ptx_module *m, struct ptx_sym *sym, uint32_t align)
 		to = from + strlen(".align");
 		to += strspn(to, " \t\n");
 		to += strspn(to, "0123456789");
-	} else { /* behind the state space */
+	} else { /* insert it after the state space */
 		from = to = sym->decl + strcspn(sym->decl, " \t\n");
 	}
 	decl = arena_printf(&m->arena, "%.*s%s.align %u%s", (int)(from - sym->decl), sym->decl,

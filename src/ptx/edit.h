@@ -12,8 +12,8 @@
 #error "include ptx/ptx.h"
 #endif
 
-struct ptx_func *ptx_find_func(
-	const struct ptx_module *m, const char *name); /* the definition, or else a declaration */
+/* Returns the definition if there is one, otherwise a declaration. */
+struct ptx_func *ptx_find_func(const struct ptx_module *m, const char *name);
 struct ptx_sym *ptx_find_global(const struct ptx_module *m, const char *name);
 
 /* Parses statements from text and appends them to body: instructions, labels,
@@ -76,7 +76,7 @@ int ptx_extract_lines(const struct ptx_module *m, const char *entry, bool keep_s
 	ptx_lines *ret_lines, struct ptx_module **ret);
 void ptx_lines_behind(ptx_lines *io_lines, const ptx_lines *before);
 
-/* ---- defs and uses ---- */
+/* ---- definitions and uses ---- */
 enum ptx_role { PTX_USE = 1, PTX_DEF = 2 };
 typedef void ptx_reg_fn(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd);
 /* Calls fn for each register that an instruction reads or writes, and for the register of the guard

@@ -14,8 +14,8 @@
 
 struct reach {
 	const struct ptx_module *m;
-	VEC(const struct ptx_sym *) todo; /* everything reached, in order of discovery */
-	struct hash_map seen;             /* the same as a set */
+	VEC(const struct ptx_sym *) todo; /* all symbols reached so far, in order of discovery */
+	struct hash_map seen;             /* the same symbols as a set */
 	bool locs, failed;
 };
 
@@ -42,7 +42,7 @@ void ptx_visit_text_globals(
 		const struct ptx_sym *sym;
 
 		if (e == s) {
-			/* A number's letters are no name. */
+			/* Skips the whole number, because letters in it are not a name. */
 			while (ch_is(*s, CH_DIGIT) || (e != s && ch_is(*s, CH_ID)))
 				e = ++s;
 			if (e != s)
@@ -132,7 +132,7 @@ static void reach_func(struct reach *r, const struct ptx_func *f)
 			  ptx_word_is(f->body.at[i].text, ".loc");
 }
 
-/* For ".alias a, b": if a is reached, b is reached too. */
+/* For ".alias a, b": if a is reached, b is reached as well. */
 static void reach_aliases(struct reach *r, const struct ptx_sym *sym)
 {
 	for (size_t i = 0; i < r->m->items.len; i++) {

@@ -29,12 +29,13 @@ struct flat {
 	struct ptx_module *m;
 	struct ptx_func *f;
 	struct diag_list *diags;
-	VEC(bool) kept; /* for each scope, in order of opening: it keeps its braces */
+	/* for each scope, in the order of opening braces: whether it keeps its braces */
+	VEC(bool) kept;
 	VEC(struct renaming) renamed;
-	struct hash_map names; /* of symbols: the new ones' texts */
-	struct hash_map texts; /* from a statement to the result of ptx_rename_stmt */
+	struct hash_map names; /* symbol -> its new name */
+	struct hash_map texts; /* statement -> result of ptx_rename_stmt */
 	ptx_body body;
-	VEC(struct ptx_sym *) hoisted; /* from inner scopes */
+	VEC(struct ptx_sym *) hoisted; /* symbols from inner scopes */
 	uint32_t tag;
 };
 
@@ -49,11 +50,11 @@ static bool is_call_param(const struct ptx_stmt *s)
 	return s->kind == PTX_DECL && s->sym->kind == PTX_SYM_VAR && s->sym->space == PTX_PARAM;
 }
 
-/* Finds which pairs of braces contain only a call sequence. */
+/* Finds the pairs of braces that contain only a call sequence. */
 static int measure_scopes(struct flat *c)
 {
 	const ptx_body *body = &c->f->body;
-	VEC(size_t) open = {0}; /* scopes, by number */
+	VEC(size_t) open = {0}; /* numbers of the open scopes */
 	VEC(bool) straight = {0};
 	int r = -ENOMEM;
 
@@ -130,7 +131,7 @@ static int each_stmt(struct flat *c,
 {
 	const ptx_body *body = &c->f->body;
 	size_t depth = 0, scope = 0;
-	bool kept = false; /* such braces hold no others */
+	bool kept = false; /* the current scope keeps its braces; such scopes contain no others */
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < body->len; i++) {
@@ -250,7 +251,7 @@ static void undo(struct flat *c)
 		*c->renamed.at[i].sym = c->renamed.at[i].old;
 }
 
-/* Exchanges the function's body with the new one in c. */
+/* Exchanges the function's body with the body in c. */
 static void swap_body(struct flat *c)
 {
 	ptx_body old = c->f->body;
@@ -307,7 +308,7 @@ int ptx_flatten(struct ptx_module *m, struct ptx_func *f, struct diag_list *diag
 	return r;
 }
 
-/* ---- names that passes use ---- */
+/* ---- names reserved for passes ---- */
 bool ptx_is_own_name(const char *name)
 {
 	const char *s = *name == '%' || *name == '$' ? name + 1 : name, *end = s + strlen(s);

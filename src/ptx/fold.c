@@ -95,7 +95,7 @@ static struct value fail(struct fold *f)
 	return (struct value){0};
 }
 
-/* "(.s64)" and "(.u64)". */
+/* Parses a cast: "(.s64)" or "(.u64)". */
 static bool cast(struct fold *f, bool *ret_unsigned)
 {
 	const char *s = f->s;

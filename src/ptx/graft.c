@@ -17,10 +17,10 @@ struct ptx_graft {
 	struct ptx_func *target;
 	const struct ptx_func *source;
 	struct hash_map syms;
-	struct hash_map texts; /* from a statement's text or operands to their translation */
+	struct hash_map texts; /* text or operands of a statement -> their translation */
 	struct ptx_copy copy;
 	uint32_t tag;
-	bool names_param; /* a text does */
+	bool names_param; /* a statement's text names a parameter */
 	int error;
 };
 
@@ -80,7 +80,7 @@ static int take_regs(struct ptx_graft *g, struct diag_list *diags)
 	return 0;
 }
 
-/* Returns true if a second copy of the symbol is possible. */
+/* Returns true if the symbol can exist twice, once for each copy of the code. */
 static bool can_be_two(const struct ptx_sym *sym)
 {
 	return sym->kind != PTX_SYM_VAR || sym->space == PTX_SHARED ||
@@ -105,7 +105,7 @@ static int take_sym(struct ptx_graft *g, struct diag_list *diags, const struct p
 		r = ptx_own_decl(g->m, to);
 	if (r == -ENOTSUP)
 		refuse(g, diags, s, "the type is not known of the variable ", s->sym->name);
-	/* "%r<0>" declares nothing. */
+	/* A register symbol needs no declaration here: "%r<0>" declares nothing. */
 	if (r == 0 && to->kind != PTX_SYM_REG)
 		r = ptx_add_symbol(g->m, g->target, to);
 	return r;
@@ -230,7 +230,7 @@ uint32_t ptx_graft_reg(const struct ptx_graft *g, uint32_t source_reg)
 	return ptx_copy_reg(&g->copy, source_reg);
 }
 
-/* NULL: out of memory. */
+/* Returns NULL if out of memory. */
 static struct ptx_opd *ptx_graft_opds(struct ptx_graft *g, const struct ptx_opd *opd, size_t n)
 {
 	struct ptx_opd *to = ptx_copy_opds(&g->copy, opd, n);

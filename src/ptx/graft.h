@@ -93,7 +93,7 @@ void ptx_graft_free(struct ptx_graft *g);
  * source's parameter; ptx_validate then reports an error, unless source and target are the same
  * function. */
 struct ptx_stmt ptx_graft_stmt(struct ptx_graft *g, const struct ptx_stmt *s);
-/* PTX_NO_REG stays so. */
+/* Returns the target's register. PTX_NO_REG stays unchanged. */
 uint32_t ptx_graft_reg(const struct ptx_graft *g, uint32_t source_reg);
 /* From now on copied statements use target_sym in place of source_sym (usually a parameter). Call
  * this before copying the first statement. */
@@ -111,9 +111,9 @@ int ptx_graft_error(const struct ptx_graft *g);
  * names resolve in m. For example, "`.visible .entry both(.param .u64 p)\n{\n}`" creates an empty
  * kernel, which can receive code. On -EINVAL the message is in diags and m is unchanged. */
 int ptx_add_text(struct ptx_module *m, struct diag_list *diags, const char *text, size_t len);
-/* ---- .maxntid, .reqntid, .minnctapersm, .maxnreg ---- */
-struct ptx_bounds {                      /* 0: not given */
-	uint32_t maxntid[3], reqntid[3]; /* dimensions that were left out are 1 */
+/* ---- launch bounds: .maxntid, .reqntid, .minnctapersm, .maxnreg ---- */
+struct ptx_bounds {                      /* 0 for a directive that is absent */
+	uint32_t maxntid[3], reqntid[3]; /* dimensions missing from a directive are 1 */
 	uint32_t minnctapersm, maxnreg;
 };
 void ptx_bounds_get(const struct ptx_func *f, struct ptx_bounds *ret);

@@ -15,24 +15,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One function or variable that is imported. */
+/* A function or variable to import. */
 struct import_sym {
 	struct ptx_sym *sym;
-	const struct ptx_sym *shared; /* the symbol of `into` that replaces it, or NULL */
-	const struct ptx_name *name;  /* the new one */
-	bool is_extern;               /* defined elsewhere */
+	const struct ptx_sym *shared; /* symbol in `into` that it is merged with; NULL: none */
+	const struct ptx_name *name;  /* its new name */
+	bool is_extern;               /* defined in another module */
 };
 
 struct import {
-	struct ptx_module *into, *own; /* own: the extract */
+	struct ptx_module *into, *own; /* own: the extracted module */
 	const char *entry, *prefix;
 	struct diag_list *diags;
 	VEC(struct import_sym) syms;
-	struct hash_map by_sym;  /* from a symbol of own to its index in syms + 1 */
-	struct hash_map by_name; /* of old names' texts: the new names */
-	uint32_t dynamic_align;  /* of own's dynamic shared memory */
-	bool all_shared;         /* of what a function reaches */
-	ptx_lines lines;         /* for each line of own: the line of the original module */
+	struct hash_map by_sym;  /* symbol of own -> index in syms, plus 1 */
+	struct hash_map by_name; /* text of an old name -> the new name */
+	uint32_t dynamic_align;  /* alignment of own's dynamic shared memory */
+	bool all_shared;         /* whether all symbols that a function reaches are shared */
+	ptx_lines lines;         /* for each line of own: its line in the original module */
 };
 
 static void complain(const struct import *im, const char *fmt, const char *a, const char *b)
@@ -95,7 +95,7 @@ static int list_import_syms(struct import *im)
 	return 0;
 }
 
-/* ---- checks whether the modules fit together ---- */
+/* ---- checking that the modules are compatible ---- */
 static int check_targets(const struct import *im)
 {
 	struct ptx_target into = ptx_target_of(im->into), own = ptx_target_of(im->own), both;
@@ -127,7 +127,7 @@ static int check_modules(const struct import *im)
 	return check_targets(im);
 }
 
-/* ---- what both have ---- */
+/* ---- comparing symbols of both modules ---- */
 static bool same_param(const struct ptx_sym *a, const struct ptx_sym *b)
 {
 	return a->bytes == b->bytes && MAX(a->align, 1) == MAX(b->align, 1) &&
@@ -401,7 +401,7 @@ static int rename_all(struct import *im)
 	return r;
 }
 
-/* ---- the text that goes over ---- */
+/* ---- the text to import ---- */
 static bool is_line(const struct ptx_stmt *s)
 {
 	return s->kind == PTX_DIRECTIVE && !s->sym && ptx_word_is(s->text, ".loc");
@@ -417,7 +417,7 @@ static void drop_lines(struct ptx_func *f)
 	f->body.len = kept;
 }
 
-/* Nothing takes its place. */
+/* Returns whether sym is imported, and not merged with a symbol of `into`. */
 static bool goes_over(const struct import *im, const struct ptx_sym *sym)
 {
 	return !import_sym_of(im, sym)->shared;
@@ -460,7 +460,7 @@ static size_t print_front(const struct import *im, struct strbuf *out)
 			(shared && is_declared(im, shared)))
 			continue;
 		declared = *sym->func;
-		if (sym->func->sym != sym) { /* an alias */
+		if (sym->func->sym != sym) { /* sym is an alias */
 			declared.sym = (struct ptx_sym *)sym;
 			declared.linkage = sym->linkage;
 		}

@@ -66,7 +66,7 @@ static void skip_block(struct ptx_parser *p)
  * lines as comments. */
 static bool at_hash_line(const struct ptx_parser *p)
 {
-	if (p->line_start > p->s) /* a piece of a line */
+	if (p->line_start > p->s) /* the text is only a piece of a line */
 		return false;
 	for (const char *s = p->line_start; s < p->s; s++)
 		if (*s != ' ' && *s != '\t')
@@ -92,7 +92,7 @@ void ptx_skip_slow(struct ptx_parser *p)
 			p->s++;
 			break;
 		case '/':
-			if (p->s >= p->end) /* of a piece of the text */
+			if (p->s >= p->end) /* this is the end of a piece of the text */
 				return;
 			if (p->s[1] == '/')
 				p->s = line_end(p, p->s);

@@ -13,10 +13,10 @@
 enum {
 	CH_ID = 1,
 	CH_DIGIT = 2,
-	CH_GAP = 4, /* white space other than blanks and tabs; comments */
+	CH_GAP = 4, /* white space except blanks and tabs; beginning of a comment */
 	CH_START = 8,
 	CH_MNEM = 16,
-	CH_END = 32, /* may follow an operand */
+	CH_END = 32, /* can follow an operand */
 	/* no white space, string or comment, and no character that nests or ends a directive */
 	CH_PLAIN = 64,
 };
@@ -29,7 +29,7 @@ static inline bool ch_is(char c, unsigned set)
 
 void ptx_skip_slow(struct ptx_parser *p);
 
-/* Skips white space and comments; counts lines. */
+/* Skips white space and comments, and counts the lines skipped. */
 static inline void ptx_skip(struct ptx_parser *p)
 {
 	const char *s = p->s;
@@ -61,7 +61,7 @@ static inline void ptx_skip_lines(struct ptx_parser *p)
 		ptx_skip_slow(p);
 }
 
-/* End of the identifier at s, or s. */
+/* Returns the end of the identifier at s, or s if there is none. */
 static inline const char *ptx_ident_end(const char *s)
 {
 	if (!ch_is(*s, CH_START))

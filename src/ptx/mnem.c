@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Short names for ops.def. */
+/* Abbreviations used in ops.def. */
 enum {
 	RD = PTX_F_READS_MEM,
 	WR = PTX_F_WRITES_MEM,
@@ -75,7 +75,7 @@ const char *ptx_type_name(unsigned base)
 	return base < ARRAY_LEN(type_names) ? type_names[base] : "";
 }
 
-/* Handles are longer than eight characters. */
+/* These names are separate, because they are longer than eight characters. */
 static const char *const handle_types[] = {"samplerref", "texref", "surfref"};
 static const char other_types[][8] = {"e4m3", "e5m2", "e4m3x2", "e5m2x2", "e4m3x4", "e5m2x4",
 	"e2m1", "e2m3", "e3m2", "e2m1x2", "e2m3x2", "e3m2x2", "e2m1x4", "e2m3x4", "e3m2x4", "ue4m3",
@@ -142,7 +142,7 @@ unsigned ptx_type_bytes(uint8_t base)
 	return base < ARRAY_LEN(bytes) ? bytes[base] : 0;
 }
 
-/* Length of a part up to "::". */
+/* Returns the length of a mnemonic's part, without "::" and what follows. */
 static size_t stem_len(const char *part)
 {
 	const char *s = part;

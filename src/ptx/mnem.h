@@ -34,20 +34,20 @@ enum ptx_cmp {
 };
 
 struct ptx_mnem {
-	const char *text; /* whole, interned */
+	const char *text; /* the whole mnemonic, interned */
 	uint32_t text_len;
 	uint32_t flags; /* enum ptx_insn_flag */
 	/* operands of this form, as in struct ptx_op_info; differs from the op's for "bar.red" and
 	 * similar */
 	const char *shape;
 	enum ptx_op op;
-	uint8_t type[4]; /* base types in text order: cvt.f32.s32 is {F32, S32} */
+	uint8_t type[4]; /* base types in the order of the text: cvt.f32.s32 has {F32, S32} */
 	uint8_t n_types;
-	uint8_t vec;      /* 1, 2, 4, 8 */
-	uint8_t space;    /* enum ptx_space; ::cta and the like are in mods */
+	uint8_t vec;      /* vector size: 1, 2, 4 or 8 */
+	uint8_t space;    /* enum ptx_space; suffixes such as ::cta are in mods */
 	uint8_t cmp;      /* enum ptx_cmp */
-	uint8_t unit;     /* enum ptx_unit: the unit that executes this form */
-	uint8_t n_needed; /* least number of operands */
+	uint8_t unit;     /* enum ptx_unit: unit that executes the instruction with these types */
+	uint8_t n_needed; /* minimum number of operands */
 	uint8_t n_mods;
 	/* all parts after the first one, including types, interned, in order ("bar.warp.sync":
 	 * warp, sync) */

@@ -346,7 +346,7 @@ bool ptx_find_reg(struct ptx_module *m, const char *s, size_t len, uint32_t *ret
 	return best != NULL;
 }
 
-/* ---- a function's outermost scope, opened again for new code ---- */
+/* ---- reopening a function's outermost scope for new code ---- */
 void ptx_unbind_func(struct ptx_module *m)
 {
 	while (m->globals->marks.len)

@@ -14,19 +14,20 @@
 
 struct ptx_name {
 	uint32_t len, hash;
-	struct ptx_sym *local;  /* innermost meaning inside the function being read */
-	struct ptx_sym *global; /* meaning at module level */
-	struct ptx_sym *family; /* innermost register family with this prefix */
+	/* symbol that the name means in the innermost scope of the current function */
+	struct ptx_sym *local;
+	struct ptx_sym *global; /* symbol that the name means at module level */
+	struct ptx_sym *family; /* innermost register family that has this name as prefix */
 	/* true if a single register has a name that consists of this name and digits ("%r7" beside
 	 * the family "%r"). Lookups then try single registers too, not only the family. */
 	bool has_singles;
-	uint8_t number;  /* enum ptx_number_kind; value is read once per distinct text */
-	uint8_t special; /* enum ptx_special + 1; 0: not looked up yet */
+	uint8_t number;  /* enum ptx_number_kind, determined once for each distinct text */
+	uint8_t special; /* enum ptx_special plus 1; 0: not looked up yet */
 	/* for a name that is part of a mnemonic: enum ptx_base_type + 1; 0: not looked up yet */
 	uint8_t type;
 	uint64_t value;
-	const struct ptx_mnem *mnem; /* the mnemonic with this text; NULL: not parsed yet */
-	char text[];                 /* interned: the only copy in this module */
+	const struct ptx_mnem *mnem; /* mnemonic with this text; NULL: not parsed yet */
+	char text[];                 /* the text, stored once per module */
 };
 
 struct ptx_undo {
@@ -65,17 +66,18 @@ struct ptx_scope {
 	struct ptx_name **entries;
 	size_t len, cap;
 	VEC(struct ptx_undo) undo;
-	VEC(size_t) marks; /* undo.len at each open scope */
-	VEC(uint32_t) ids; /* number of each open scope */
+	VEC(size_t) marks; /* for each open scope: undo.len when it was opened */
+	VEC(uint32_t) ids; /* for each open scope: its number */
 	uint32_t last_id;
-	VEC(struct ptx_opd *) fixups; /* operands that name labels not placed yet */
-	struct ptx_func *bound;       /* whose outermost scope is open */
+	/* operands that name labels whose definition has not been read yet */
+	VEC(struct ptx_opd *) fixups;
+	struct ptx_func *bound; /* function whose outermost scope is open; NULL: none */
 	struct ptx_prefix_entry prefixes[64];
 	struct ptx_mnem_entry mnems[256];
-	/* first operation in each bucket (a hash of how names begin) */
+	/* first operation in each bucket (hash of a name's beginning) */
 	uint8_t op_first[PTX_OP_BUCKETS];
 	uint8_t op_next[PTX_OP_COUNT]; /* next operation in the same bucket; 0: none */
-	struct ptx_opd *opds;          /* memory for the next statement's operands */
+	struct ptx_opd *opds;          /* free memory for the operands of later statements */
 	size_t opds_left;
 	/* true if a register family without '%' exists, so every identifier can be a register */
 	bool plain_families;
@@ -86,9 +88,9 @@ struct ptx_scope {
 	bool digit_families;
 };
 
-void ptx_func_finish(struct ptx_func *f); /* frees its vectors; the arena owns the rest */
+void ptx_func_finish(struct ptx_func *f); /* frees the vectors; the arena owns everything else */
 int ptx_names_init(struct ptx_module *m);
-void ptx_ops_init(struct ptx_scope *sc); /* mnem.c */
+void ptx_ops_init(struct ptx_scope *sc); /* in mnem.c */
 void ptx_names_free(struct ptx_module *m);
 /* The functions below read up to eight bytes past the end of a text. Both the parser's copy of the
  * source and the text in the module's arena have this padding. */
@@ -118,13 +120,13 @@ static inline bool ptx_same_text(const char *a, const char *b, size_t len)
 			return false;
 	return len == 0 || (ptx_eight(a) ^ ptx_eight(b)) << (64 - 8 * len) == 0;
 }
-/* NULL: out of memory. */
+/* Returns NULL if out of memory. */
 struct ptx_name *ptx_name_hashed(struct ptx_module *m, const char *s, size_t len, uint32_t hash);
 static inline struct ptx_name *ptx_name_get(struct ptx_module *m, const char *s, size_t len)
 {
 	return ptx_name_hashed(m, s, len, ptx_hash(s, len));
 }
-struct ptx_name *ptx_name_from(struct ptx_module *m, const char *name); /* needs no padding */
+struct ptx_name *ptx_name_from(struct ptx_module *m, const char *name); /* name needs no padding */
 /* Looks up a name without adding it. Returns NULL if the module does not contain the name. */
 struct ptx_name *ptx_name_if_known(const struct ptx_module *m, const char *s, size_t len);
 struct ptx_sym *ptx_sym_new(struct ptx_module *m, enum ptx_sym_kind kind, const struct ptx_name *n);
@@ -137,7 +139,7 @@ uint32_t ptx_scope_id(const struct ptx_scope *sc);
 int ptx_bind(struct ptx_scope *sc, struct ptx_name *n, struct ptx_sym *sym);
 int ptx_bind_reg(struct ptx_module *m, struct ptx_name *n, struct ptx_sym *sym);
 int ptx_bind_outermost(struct ptx_module *m, struct ptx_sym *sym);
-int ptx_bind_func(struct ptx_module *m, struct ptx_func *f); /* opens f's outermost scope */
+int ptx_bind_func(struct ptx_module *m, struct ptx_func *f); /* opens the outermost scope of f */
 void ptx_unbind_func(struct ptx_module *m);
 bool ptx_find_reg(struct ptx_module *m, const char *s, size_t len, uint32_t *ret_reg);
 int ptx_declare_regs(struct ptx_module *m, struct ptx_func *f, struct ptx_sym *sym);

@@ -109,7 +109,7 @@ unsigned ptx_parse_linkage(struct ptx_parser *p)
 	return linkage;
 }
 
-/* ---- directives kept as text ---- */
+/* ---- directives that are stored as text ---- */
 static void past_word(struct ptx_parser *p)
 {
 	while (ch_is(*p->s, CH_MNEM) || *p->s == '%')

@@ -11,42 +11,44 @@
 #include <setjmp.h>
 
 /* nested scopes; deeper ones are an error, and their names are not stored */
-#define PTX_MAX_DEPTH    200
-#define PTX_MAX_FAMILY   (1u << 22) /* registers in one declaration */
-#define PTX_MAX_OPERANDS 64         /* of one instruction, at the top level */
-#define PTX_PADDING      16         /* bytes after the end of a text that can be read */
+#define PTX_MAX_DEPTH  200
+#define PTX_MAX_FAMILY (1u << 22) /* maximum number of registers in one declaration */
+/* maximum number of operands of an instruction, not counting nested ones */
+#define PTX_MAX_OPERANDS 64
+#define PTX_PADDING      16 /* number of readable bytes that follow the end of a text */
 
 struct ptx_parser {
 	struct ptx_module *m;
 	struct ptx_scope *names;
 	struct diag_list *diags;
-	const char *s, *end; /* *end is 0, and PTX_PADDING more bytes can be read */
+	const char *s, *end; /* *end is 0, followed by PTX_PADDING readable bytes */
 	const char *line_start;
 	uint32_t line;
 	struct ptx_func *f;
 	ptx_body *body;
-	unsigned depth; /* braces open within the function */
+	unsigned depth; /* number of braces that are open in the function */
 	/* true in ptx_append: labels can stay without a place, and statements have no source
 	 * line */
 	bool is_snippet;
-	bool knows_fresh; /* m->fresh is above the numbers of names in the text */
-	bool is_added;    /* in ptx_add_text: existing names keep their meaning */
+	bool knows_fresh; /* m->fresh exceeds the numbers in all names of the text */
+	bool is_added;    /* true in ptx_add_text: existing names keep their meaning */
 	/* the statement's op is not in ops.def, so nothing in it is reported as an error */
 	bool is_unknown;
 	unsigned opd_depth;
 	/* an operand of this statement names a label that is not placed yet */
 	bool label_pending;
-	size_t limit_bytes;          /* for what lies outside the arena */
-	VEC(struct ptx_opd) stack;   /* operands of the statement being read */
-	const struct ptx_mnem *mnem; /* mnemonic of the statement being read, or NULL */
-	VEC(struct ptx_stmt) before; /* statements to insert before the statement being read */
-	struct ptx_sym *param;       /* the parameter that a snippet declared */
+	size_t limit_bytes;          /* limit on memory outside the arena */
+	VEC(struct ptx_opd) stack;   /* operands of the statement that is being read */
+	const struct ptx_mnem *mnem; /* mnemonic of the statement that is being read, or NULL */
+	/* statements to insert before the statement that is being read */
+	VEC(struct ptx_stmt) before;
+	struct ptx_sym *param; /* parameter that a snippet has declared */
 	/* the first special register among the operands of the statement being read */
 	struct ptx_special_seen {
-		const char *at, *line_start; /* at: NULL if there is none */
+		const char *at, *line_start; /* at is NULL if there is no special register */
 		uint32_t line;
 	} special;
-	int error; /* what escape was taken for */
+	int error; /* error code for which `escape` was taken */
 	jmp_buf escape;
 };
 
@@ -67,16 +69,16 @@ struct ptx_name *ptx_name_at(struct ptx_parser *p, const char *s, size_t len);
 void ptx_parser_init(struct ptx_parser *p, struct ptx_module *m, struct diag_list *diags,
 	const char *text, size_t len);
 void ptx_parser_finish(struct ptx_parser *p);
-void ptx_parse_items(struct ptx_parser *p); /* of a module, to the end */
+void ptx_parse_items(struct ptx_parser *p); /* parses a whole module */
 /* Resolves the aliases among the items from first_item on (in alias.c). */
 void ptx_resolve_aliases(struct ptx_module *m, size_t first_item);
 /* Parses statements up to the closing brace, or to the end of a snippet. Returns true if there was
  * a brace. */
 bool ptx_parse_body(struct ptx_parser *p);
 void ptx_resolve_labels(struct ptx_parser *p, bool report);
-/* Parses an instruction's operands and its ';'. */
+/* Parses an instruction's operands, including the final ';'. */
 bool ptx_parse_operands(struct ptx_parser *p, const struct ptx_mnem *mn, struct ptx_stmt *st);
-/* Parses the "[index]" after the array that operand o names. */
+/* Parses "[index]" after the name of an array in operand o. */
 bool ptx_parse_index(struct ptx_parser *p, struct ptx_opd *o);
 /* Parses an offset ("+4", "-4" or an integer) into o->value, and sets o->has_value if the value is
  * known. */

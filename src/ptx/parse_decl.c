@@ -11,13 +11,14 @@
 
 #define MAX_VAR_FAMILY 4096
 
-/* The part of a declaration before the names. */
+/* The part of a declaration that precedes the names. */
 struct spec {
-	const char *from; /* after linkage */
+	const char *from; /* the text after the linkage */
 	enum ptx_space space;
 	struct ptx_type type;
 	uint32_t align;
-	bool seen_ptr; /* .ptr was read: a space and alignment after it are the pointee's */
+	/* .ptr was read: a state space or alignment after it describes the pointee */
+	bool seen_ptr;
 };
 
 static bool integer(struct ptx_parser *p, uint64_t *ret)
@@ -71,7 +72,7 @@ static bool spec_word(struct ptx_parser *p, struct spec *sp, const char *w, size
 			continue;
 		if (sp->space == PTX_GENERIC)
 			sp->space = (enum ptx_space)spaces[i].space;
-		if (*p->s == '[') /* .const[3]: banks of old */
+		if (*p->s == '[') /* old syntax for constant banks: .const[3] */
 			while (p->s < p->end && *p->s++ != ']')
 				;
 		return true;
@@ -141,7 +142,7 @@ static bool dimensions(struct ptx_parser *p, uint64_t *ret_elements, bool *ret_a
 	return true;
 }
 
-/* "<8>": 0 when there is none. */
+/* Parses the size of a register family ("<8>"). *ret is 0 if there is none. */
 static bool family_size(struct ptx_parser *p, uint64_t *ret)
 {
 	*ret = 0;

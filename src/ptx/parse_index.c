@@ -34,7 +34,7 @@ static void put_before(struct ptx_parser *p, const struct ptx_stmt *st)
 void ptx_insn_before(struct ptx_parser *p, const char *mnem, const struct ptx_opd *opd, unsigned n)
 {
 	struct ptx_stmt st = {.kind = PTX_INSN, .n = (uint8_t)n, .guard = PTX_NO_REG};
-	char text[32] = {0}; /* eight bytes after a name have to be readable */
+	char text[32] = {0}; /* eight bytes after a name must be readable */
 
 	memcpy(text, mnem, strlen(mnem));
 	st.mn = ptx_mnem_for(p->m, text, strlen(mnem));

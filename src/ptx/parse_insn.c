@@ -54,7 +54,7 @@ static inline void begin_stmt(
 	st->opd = NULL;
 }
 
-/* The rest of the statement as text. */
+/* Stores the rest of the statement as text. */
 static void keep_text(struct ptx_parser *p, struct ptx_stmt *st)
 {
 	const char *from = p->s, *text;
@@ -96,7 +96,7 @@ static const char *join_parts(struct ptx_parser *p, const char *mnem, size_t *le
 	return text;
 }
 
-/* Stores a mnemonic in the table in which known_mnem looks. */
+/* Stores a mnemonic in the table that known_mnem searches. */
 static void remember(struct ptx_scope *sc, const struct ptx_mnem *mn)
 {
 	uint64_t key[2] = {0, 0};
@@ -198,7 +198,7 @@ static bool guard(struct ptx_parser *p, struct ptx_stmt *st)
 	return true;
 }
 
-/* Places the label that is defined here, and binds its name. NULL after an error. */
+/* Places the label that is defined here, and binds its name. Returns NULL after an error. */
 static struct ptx_sym *place_label(struct ptx_parser *p, const char *s, size_t len)
 {
 	struct ptx_name *n = ptx_name_at(p, s, len);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define MAX_NESTED_LISTS 4
-#define OPD_BLOCK        256 /* more than a statement may have */
+#define OPD_BLOCK        256 /* more operands than a statement can have */
 
 static bool operand(struct ptx_parser *p, struct ptx_opd *o, bool label, bool tuple);
 
@@ -159,7 +159,7 @@ static const char *name_within(const char *s, const char *e)
 	while (s < e) {
 		if (*s == '/' && (s[1] == '/' || s[1] == '*')) {
 			s = past_comment(s, e);
-		} else if (ch_is(*s, CH_DIGIT) || *s == '.') { /* "32U", ".s64" */
+		} else if (ch_is(*s, CH_DIGIT) || *s == '.') { /* "32U" or ".s64" */
 			for (s++; ch_is(*s, CH_ID); s++)
 				;
 		} else if (ch_is(*s, CH_START) && *s != '%') {
@@ -290,7 +290,7 @@ static bool number(struct ptx_parser *p, struct ptx_opd *o)
 		if (named_number(p, o, n, e))
 			return true;
 	}
-	/* A float with a gap behind it. */
+	/* A float that is followed by white space or a comment. */
 	if (*e == ' ' || ch_is(*e, CH_GAP)) {
 		uint64_t v;
 		bool minus = *from == '-';
@@ -443,7 +443,7 @@ static bool list(
 	return true;
 }
 
-/* [base + offset, more …] */
+/* Parses an address: [base + offset, ...]. */
 static bool address(struct ptx_parser *p, struct ptx_opd *o)
 {
 	size_t from = p->stack.len;
@@ -552,7 +552,7 @@ static bool single(struct ptx_parser *p, struct ptx_opd *o, bool label, bool tup
 	}
 }
 
-/* "a|b", at the bar. */
+/* Parses the rest of "a|b" from the bar on. */
 static bool pair(struct ptx_parser *p, struct ptx_opd *o)
 {
 	struct ptx_opd second = {0};
@@ -692,7 +692,7 @@ bool ptx_parse_operands(struct ptx_parser *p, const struct ptx_mnem *mn, struct 
 	return true;
 }
 
-/* Parses the names in ".branchtargets a, b;". */
+/* Parses a list of names, as in ".branchtargets a, b;". */
 bool ptx_parse_targets(struct ptx_parser *p, struct ptx_sym *sym, bool labels)
 {
 	p->stack.len = 0;

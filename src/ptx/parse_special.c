@@ -37,7 +37,7 @@ static unsigned sizes_of(const struct ptx_opd *o)
 		return READS_16 | READS_32 | READS_64;
 	case PTX_SR_OTHER:
 		if (!strcmp(o->name, "%is_explicit_cluster"))
-			return 0; /* a predicate */
+			return 0; /* it is a predicate */
 		if (!strcmp(o->name, "%current_graph_exec") ||
 			(len > 3 && !strcmp(o->name + len - 3, "_64")))
 			return READS_64;
@@ -66,7 +66,7 @@ static bool complain(struct ptx_parser *p, const struct ptx_opd *o, const char *
 	return false;
 }
 
-/* ---- the whole source ---- */
+/* ---- special registers as the source of mov and cvt ---- */
 static bool check_mov(struct ptx_parser *p, const struct ptx_opd *o)
 {
 	const struct ptx_mnem *mn = p->mnem;
@@ -109,7 +109,7 @@ static bool check_whole(struct ptx_parser *p, const struct ptx_opd *o, unsigned 
 		"to a register first");
 }
 
-/* ---- elements of vectors ---- */
+/* ---- special registers as vector elements ---- */
 /* Returns whether an element of `bytes` bytes (0: not known) can be this special register. */
 static bool check_element(
 	struct ptx_parser *p, const struct ptx_opd *o, const struct ptx_opd *vector)

@@ -15,18 +15,19 @@
 
 #define EMIT_BYTES   (1u << 18)
 #define WINDOW_BYTES 8192
-#define SHORT_BYTES  32 /* names up to here are copied in place */
+#define SHORT_BYTES  32 /* a faster function copies names up to this length */
 /* spare bytes at the window's end: characters, numbers and short names are written without a
  * check */
 #define SLACK_BYTES 128
 
 struct out {
-	char *p, *end; /* end: the window's end minus SLACK_BYTES */
+	char *p, *end; /* `end` is SLACK_BYTES before the window's real end */
 	struct strbuf *buf;
-	uint32_t line;   /* of what is written next, from 1 */
-	bool keep_lines; /* applies to this function, or to module level */
-	bool at_start;   /* the next item needs no separator before it */
-	ptx_lines *from; /* NULL: nobody asks */
+	uint32_t line; /* number of the next output line, from 1 */
+	/* each statement keeps its line; set for each function and for the module level */
+	bool keep_lines;
+	bool at_start;   /* no separator is needed before the next item */
+	ptx_lines *from; /* source line of each output line; NULL: not recorded */
 	char window[WINDOW_BYTES];
 };
 
@@ -126,7 +127,7 @@ static void put_str(struct out *o, const char *s)
 	put(o, s, strlen(s));
 }
 
-/* Text that may hold line breaks. */
+/* Writes text that may contain line breaks. */
 static void put_lines(struct out *o, const char *s, size_t len)
 {
 	for (const char *nl = s; (nl = memchr(nl, '\n', len - (size_t)(nl - s))); nl++)
@@ -176,7 +177,7 @@ static inline void begin_line(struct out *o, uint32_t line, bool indent)
 		note_line(o, line);
 }
 
-/* "000" to "999". */
+/* The digits of the numbers "000" to "999". */
 #define TENS(t) t "0" t "1" t "2" t "3" t "4" t "5" t "6" t "7" t "8" t "9"
 #define HUNDREDS(t) \
 	TENS(t "0") \
@@ -433,7 +434,7 @@ static void put_reg_decl(struct out *o, const struct ptx_sym *sym)
 		put_uint(o, sym->type.vec);
 		put_str(o, " .");
 	}
-	/* Registers of other types keep their declaration as text. */
+	/* Registers of other types never get here: they keep their declaration as text. */
 	put_str(o, ptx_type_name(sym->type.base));
 	put_char(o, ' ');
 	put(o, sym->name, sym->name_len);

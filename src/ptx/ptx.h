@@ -32,11 +32,12 @@ enum ptx_stmt_kind {
 struct ptx_stmt {
 	uint8_t kind;
 	uint8_t guard_negated;
-	uint8_t n;      /* operands */
-	uint32_t guard; /* predicate's dense register index, or PTX_NO_REG */
+	uint8_t n;      /* number of operands */
+	uint32_t guard; /* index of the predicate register in func->regs, or PTX_NO_REG */
 	uint32_t line, col;
 	union {
-		const struct ptx_mnem *mn; /* INSN: shared between equal mnemonics */
+		/* INSN: shared by all statements with the same mnemonic */
+		const struct ptx_mnem *mn;
 		struct ptx_sym *sym;
 	};
 	union {
@@ -52,22 +53,23 @@ typedef VEC(struct ptx_stmt) ptx_body;
 
 struct ptx_reg {
 	struct ptx_sym *sym;
-	uint32_t number; /* within a family */
+	uint32_t number; /* number within its register family */
 };
 
 struct ptx_func {
 	struct ptx_sym *sym;
 	bool is_entry, has_body, is_noreturn;
-	bool no_param_list; /* not even "()" was written */
+	bool no_param_list; /* there is no parameter list, not even an empty one */
 	uint16_t linkage;
 	VEC(struct ptx_sym *) rets;
 	VEC(struct ptx_sym *) params;
-	VEC(const char *) directives; /* ".maxntid 256, 1, 1" …, verbatim, in order */
-	VEC(struct ptx_reg) regs;     /* dense register table; grows as passes declare more */
-	VEC(struct ptx_sym *) syms;   /* all symbols of its outermost scope, parameters first */
-	const char *attributes;       /* ".attribute(…)" before the name, or NULL */
-	ptx_body body;                /* without the outer braces */
-	uint32_t line, body_line, end_line; /* body_line: of the opening brace */
+	/* directives such as ".maxntid 256, 1, 1", unchanged, in order */
+	VEC(const char *) directives;
+	VEC(struct ptx_reg) regs;   /* all registers; passes can add more */
+	VEC(struct ptx_sym *) syms; /* all symbols of the outermost scope, parameters first */
+	const char *attributes;     /* ".attribute(...)" that precedes the name, or NULL */
+	ptx_body body;              /* without the outer braces */
+	uint32_t line, body_line, end_line; /* body_line: line of the opening brace */
 };
 
 enum ptx_item_kind { PTX_ITEM_TEXT, PTX_ITEM_VAR, PTX_ITEM_FUNC };
@@ -76,21 +78,22 @@ struct ptx_item {
 	enum ptx_item_kind kind;
 	uint32_t line;
 	union {
-		const char *text;    /* .version, .target, .file, .pragma, .section …: verbatim */
-		struct ptx_sym *sym; /* VAR */
-		struct ptx_func *func; /* also declarations without a body */
+		/* TEXT: .version, .target, .file, .pragma, .section ..., unchanged */
+		const char *text;
+		struct ptx_sym *sym;   /* VAR */
+		struct ptx_func *func; /* FUNC: a function, possibly a declaration without a body */
 	};
 };
 
 struct ptx_module {
 	struct arena arena;
-	unsigned version;      /* 90 for 9.0 */
-	const char *target;    /* "sm_90a, texmode_independent" as written */
-	unsigned sm;           /* 90; suffix letters are in target */
-	unsigned address_bits; /* 64 (32 is parsed, and refused by passes) */
+	unsigned version;      /* for example, 90 for 9.0 */
+	const char *target;    /* text after .target, such as "sm_90a, texmode_independent" */
+	unsigned sm;           /* number in the target: 90 for sm_90a */
+	unsigned address_bits; /* 64, or 32, which the parser accepts but passes refuse */
 	VEC(struct ptx_item) items;
-	struct ptx_scope *globals; /* the name table, with the current meaning of each name */
-	unsigned fresh;            /* for names that passes ask for */
+	struct ptx_scope *globals; /* table of all names, with their current meanings */
+	unsigned fresh;            /* next number for the fresh names that passes request */
 };
 
 /* Parses `text`, which need not be NUL-terminated. After an error, which is added to diags, parsing

@@ -14,7 +14,7 @@ enum ptx_special {
 	PTX_SR_TID_X,
 	PTX_SR_TID_Y,
 	PTX_SR_TID_Z,
-	PTX_SR_TID, /* bare: the vector form */
+	PTX_SR_TID, /* without a component: the vector */
 	PTX_SR_NTID_X,
 	PTX_SR_NTID_Y,
 	PTX_SR_NTID_Z,
@@ -48,7 +48,7 @@ enum ptx_special {
 	PTX_SR_TOTAL_SMEM,
 	PTX_SR_AGGR_SMEM,
 	PTX_SR_ENVREG,        /* %envreg0 … 31 */
-	PTX_SR_RESERVED_SMEM, /* %reserved_smem_offset_begin, …: identified by the name */
+	PTX_SR_RESERVED_SMEM, /* %reserved_smem_offset_begin and similar; distinguished by name */
 	PTX_SR_OTHER,
 	PTX_SR_COUNT
 };

@@ -11,10 +11,10 @@
 struct ptx_func;
 
 enum ptx_sym_kind {
-	PTX_SYM_REG, /* one register, or a family %r<N> (count > 0) */
+	PTX_SYM_REG, /* a single register, or a family %r<N> (count > 0) */
 	/* variable in a state space: .global .const .shared .local .param (in a body) */
 	PTX_SYM_VAR,
-	PTX_SYM_PARAM, /* formal parameter or return parameter of a function */
+	PTX_SYM_PARAM, /* a formal parameter or return parameter of a function */
 	PTX_SYM_LABEL,
 	PTX_SYM_FUNC,
 	/* .callprototype, .calltargets or .branchtargets: a label followed by this directive */
@@ -29,24 +29,25 @@ struct ptx_sym {
 	enum ptx_sym_kind kind;
 	/* state space of a VAR or PARAM; PTX_REG for .reg parameters of device functions */
 	enum ptx_space space;
-	struct ptx_type type; /* element type, vector width */
-	uint32_t count;       /* REG: family size, 0 for a single one */
-	uint32_t first_reg;   /* REG: dense index of the (first) register in its function */
-	uint32_t align;       /* bytes; 0: none written */
-	uint64_t bytes;       /* VAR, PARAM: size; 0 for an unsized .extern array */
+	struct ptx_type type; /* element type and vector size */
+	uint32_t count;       /* REG: size of the family; 0: a single register */
+	uint32_t first_reg;   /* REG: index of its (first) register in func->regs */
+	uint32_t align;       /* in bytes; 0: not specified */
+	uint64_t bytes;       /* VAR, PARAM: size in bytes; 0 for an unsized .extern array */
 	uint32_t line, col;
-	uint16_t linkage; /* PTX_EXTERN, PTX_VISIBLE, PTX_WEAK, PTX_COMMON bits */
+	uint16_t linkage; /* bit mask of PTX_EXTERN, PTX_VISIBLE, PTX_WEAK, PTX_COMMON */
 	bool is_array;
-	bool placed;             /* LABEL, PROTO: stands in a body */
-	const char *decl;        /* VAR, PARAM: declaration as written, without linkage and ';' */
-	uint32_t name_at;        /* offset of the name in decl; 0: decl is printed unchanged */
-	uint32_t decl_name_len;  /* length of the name in decl, which renaming does not change */
-	const char *init;        /* initialiser text after '=', or NULL */
-	bool redeclared;         /* FUNC: the module has more items for this function than func */
-	struct ptx_func *func;   /* FUNC: the definition or first declaration */
-	struct ptx_opd *targets; /* PROTO: operands of .branchtargets and .calltargets, else NULL */
+	bool placed;      /* LABEL, PROTO: its definition is in a body */
+	const char *decl; /* VAR, PARAM: text of the declaration without linkage and ';' */
+	uint32_t name_at; /* offset of the name in decl; 0: print decl unchanged */
+	/* length of the original name in decl; renaming does not change it */
+	uint32_t decl_name_len;
+	const char *init;        /* text of the initializer after '=', or NULL */
+	bool redeclared;         /* FUNC: the module has several declarations of this function */
+	struct ptx_func *func;   /* FUNC: the definition, or the first declaration */
+	struct ptx_opd *targets; /* PROTO: operands of .branchtargets or .calltargets; NULL: none */
 	uint32_t n_targets;
-	uint32_t scope; /* for the parser: the scope that declares it */
+	uint32_t scope; /* used by the parser only: number of the scope that declares the symbol */
 	/* used by the parser only: for a label, the symbol of the outer scope that it really is;
 	 * for a register family, the outer family of the same prefix that it hides */
 	struct ptx_sym *link;
@@ -54,7 +55,7 @@ struct ptx_sym {
 enum { PTX_EXTERN = 1, PTX_VISIBLE = 2, PTX_WEAK = 4, PTX_COMMON = 8 };
 
 enum ptx_opd_kind {
-	PTX_OPD_REG, /* reg: dense index */
+	PTX_OPD_REG, /* reg is an index in func->regs */
 	/* integer constant or constant expression; value is set if it could be folded; without
 	 * name, the text is the value in decimal */
 	PTX_OPD_IMM,
@@ -66,20 +67,20 @@ enum ptx_opd_kind {
 	 * members are the other operands inside the brackets ([a, {x, y}]) */
 	PTX_OPD_ADDR,
 	PTX_OPD_VECTOR, /* {a, b, …} */
-	PTX_OPD_TUPLE,  /* (a, b): call arguments and results */
+	PTX_OPD_TUPLE,  /* (a, b): arguments or results of a call */
 	PTX_OPD_PAIR,   /* a|b */
 	PTX_OPD_SINK,   /* _ */
-	PTX_OPD_TEXT,   /* anything else, verbatim in name */
+	PTX_OPD_TEXT,   /* any other operand; `name` is its text */
 };
 
 struct ptx_opd {
 	uint8_t kind;    /* enum ptx_opd_kind */
-	uint8_t negated; /* '!' or '-' if written before a register, else 0 */
+	uint8_t negated; /* '!' or '-' before a register, or 0 if there is none */
 	/* component or sub-word after a register: 0 for none, 'x', 'y', 'z', 'w', …, or PTX_SEL_*;
 	 * for PTX_SEL_TEXT, name is its text */
 	uint8_t selector;
 	uint8_t has_value;
-	uint32_t n; /* list members */
+	uint32_t n; /* number of list members */
 	union {
 		uint32_t reg;
 		struct ptx_sym *sym;
@@ -87,7 +88,7 @@ struct ptx_opd {
 	};
 	/* text as written (IMM, FLOAT, SPECIAL, SYM, TEXT); ADDR: the offset's text, or NULL */
 	const char *name;
-	uint64_t value; /* SYM with has_value: "name + value" */
+	uint64_t value; /* SYM with has_value: the operand is "name + value" */
 };
 
 enum ptx_selector {
@@ -97,7 +98,7 @@ enum ptx_selector {
 	PTX_SEL_B3,
 	PTX_SEL_H0,
 	PTX_SEL_H1,
-	PTX_SEL_TEXT, /* "b7654", "h10" */
+	PTX_SEL_TEXT, /* for example "b7654" or "h10" */
 };
 
 #endif

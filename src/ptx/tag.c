@@ -19,7 +19,7 @@ int ptx_add_symbol(struct ptx_module *m, struct ptx_func *f, struct ptx_sym *sym
 	return m->globals->bound == f ? ptx_bind_outermost(m, sym) : 0;
 }
 
-/* Behind the sigil, "%" or "$". */
+/* Skips the sigil "%" or "$". */
 static const char *past_sigil(const char *name)
 {
 	return *name == '%' || *name == '$' ? name + 1 : name;

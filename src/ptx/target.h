@@ -20,7 +20,7 @@ struct ptx_target {
 	/* 0 for a plain target, else the suffix: 'a', 'f', or one that is not known. A target with
 	 * an unknown suffix joins only with a target that has the same suffix or none. */
 	char kind;
-	unsigned options; /* a bit for each of ptx_target_options */
+	unsigned options; /* bit mask: one bit per entry of ptx_target_options */
 };
 
 /* Options that change the meaning of code. Two modules join only if both have the same options.
@@ -32,7 +32,7 @@ struct ptx_target ptx_target_of(const struct ptx_module *m);
 /* Joins two targets. Returns false if the architectures are incompatible or the options differ. */
 bool ptx_target_join(
 	const struct ptx_target *a, const struct ptx_target *b, struct ptx_target *ret);
-/* "sm_90a, texmode_independent" */
+/* Returns the text of a target, such as "sm_90a, texmode_independent". */
 char *ptx_target_print(struct arena *arena, const struct ptx_target *t);
 
 #endif

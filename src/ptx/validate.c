@@ -20,7 +20,7 @@ struct check {
 	struct ptx_walk walk;
 	/* for each register: the value of `names` when its name was last looked up */
 	VEC(uint32_t) found;
-	uint32_t names; /* how often the meaning of names has changed */
+	uint32_t names; /* counts the changes in the meaning of names */
 	bool failed, unbalanced;
 };
 

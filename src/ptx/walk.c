@@ -158,7 +158,7 @@ void ptx_walk_end(struct ptx_walk *w)
 	VEC_FREE(&w->first);
 }
 
-/* ---- texts ---- */
+/* ---- statements stored as text ---- */
 /* Returns the end of the word at s. *ret_name is true if the word is a name; the letters in a
  * number are not. */
 static const char *word_end(const char *s, bool *ret_name)
@@ -276,7 +276,7 @@ const void *ptx_rename_stmt(
 static const char *renamed(struct ptx_module *m, const char *s, size_t len, ptx_renamed_fn *name_of,
 	void *user, char *buf, size_t size)
 {
-	char word[512] = {0}; /* eight bytes after a name have to be readable */
+	char word[512] = {0}; /* eight bytes after a name must be readable */
 	const struct ptx_name *n;
 	uint32_t reg;
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the launches ---- */
+/* ---- checking the launches ---- */
 
 static int check_launch(struct heddle *h, const struct heddle_launch *l, struct rt_kernel *k)
 {
@@ -79,9 +79,9 @@ static int find_all(struct heddle *h, struct arena *a, const struct heddle_launc
 	return 0;
 }
 
-/* ---- the way ---- */
+/* ---- choosing the way ---- */
 
-struct kept { /* ways, one file for each set of kernels */
+struct kept { /* The stored ways: the folder `store` has one file for each set of kernels. */
 	const char *store;
 	char path[4096];
 };
@@ -122,7 +122,7 @@ static int look_up(struct heddle *h, struct arena *a, const struct host_set *s, 
 	return r < 0 ? rt_fail(h, r, hint, "%s: %s", kept.path, strerror(-r)) : 0;
 }
 
-/* text NULL: what was measured, or one after the other. */
+/* If text is NULL, uses the measured way; if none is stored, "sequential". */
 static int find_way(struct heddle *h, struct arena *a, const struct host_set *s, const char *text,
 	const char *store, char *ret_text, enum host_way *ret_way, struct host_merging *ret_m)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Handles: the device, errors, memory. */
+/* Handles: opening the device, error texts, device memory. */
 #include "rt/rt.h"
 
 #include "heddle/task.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define COMPILING_MAX 86400 /* s */
+#define COMPILING_MAX 86400 /* seconds */
 
 int rt_fail(struct heddle *h, int err, const char *hint, const char *fmt, ...)
 {
@@ -147,7 +147,7 @@ static int begin_fails(struct heddle *h, CUresult r, const char *what, const cha
 {
 	const char *name = cu_result_name(r), *text = cu_result_text(r);
 
-	if (r == CUDA_ERROR_NOT_INITIALIZED) /* cuInit says so in such a process alone */
+	if (r == CUDA_ERROR_NOT_INITIALIZED) /* cuInit returns this only in a child of fork */
 		return rt_fail(h, -ENODEV, "run a fresh program in the child (exec)",
 			"CUDA does not work in a child of fork whose parent had used it");
 	return rt_fail(h, -ENODEV, hint, "%s: %s (%s)", what, text ? text : "unknown error",
@@ -212,9 +212,9 @@ RT_API void heddle_close(struct heddle *h)
 		return;
 	while (h->pools)
 		if (heddle_tasks_destroy(h->pools) < 0)
-			return; /* what is still running uses what would be freed */
+			return; /* running tasks still use the memory that would be freed */
 	entered = h->ready && rt_enter(h) == 0;
-	if (entered && rt_pools_hold(h) < 0) { /* another handle's */
+	if (entered && rt_pools_hold(h) < 0) { /* a pool of another handle still runs */
 		rt_leave(h);
 		return;
 	}
@@ -230,7 +230,7 @@ RT_API void heddle_close(struct heddle *h)
 		h->d.cu.cuDevicePrimaryCtxRelease(h->d.device);
 		rt_pools_release();
 	}
-	/* The driver stays loaded: it has threads of its own. */
+	/* The driver library stays loaded, because it has threads of its own. */
 	free(h);
 }
 

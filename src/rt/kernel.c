@@ -97,7 +97,8 @@ static int fill_kernel(struct heddle *h, struct rt_kernel *k, const char *name, 
 {
 	int r;
 
-	while (bytes && !ptx[bytes - 1]) /* images are given with their end */
+	/* Ignores NULs at the end, which callers may have counted. */
+	while (bytes && !ptx[bytes - 1])
 		bytes--;
 	k->name = arena_strndup(&k->arena, name, strlen(name));
 	k->entry = arena_strndup(&k->arena, entry, strlen(entry));

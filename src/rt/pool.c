@@ -16,19 +16,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ANY_KERNEL   "ordinary launches run any kernel" /* a hint */
+#define ANY_KERNEL   "ordinary launches run any kernel" /* a hint in errors */
 #define THREADS      1024u
 #define REGISTERS    32u
 #define ARGS         1024u
 #define ARGS_MAX     32768u
 #define IDLE_US      1000u
 #define BEAT_MS      10000u
-#define BEATS        8u  /* in that time */
-#define BEAT_MOST    50u /* ms between them, if the pool has a lifetime */
+#define BEATS        8u  /* beats within beat_ms */
+#define BEAT_MOST    50u /* maximum time between two beats in ms, if the pool has a lifetime */
 #define LIFETIME_MS  100u
 #define TICKET_BYTES 128u
 #define SHARED_MOST  (1024u * TASK_UNIT)
-#define STAMPS_NS    10000000000u /* after a task's end */
+#define STAMPS_NS    10000000000u /* timeout after a task's end */
 /* Barriers that a block of the pool uses if its tasks have barriers: all 16 that a block can have.
  * The code takes the barrier's number from a register, so the assembler has to reserve all of
  * them. */
@@ -37,7 +37,7 @@
  * cuda_occupancy.h). */
 #define SM_BARRIERS 2u
 
-/* ---- its shape ---- */
+/* ---- shape of the pool ---- */
 
 static int check_options(struct heddle *h, struct heddle_tasks_options *o)
 {
@@ -103,7 +103,8 @@ static int find_shape(struct heddle_tasks *t)
 		r = get_attribute(h, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, &blocks);
 	if (r < 0)
 		return r;
-	own += (unsigned)sizeof(struct task_shared) + 128; /* alignment of what follows it */
+	/* 128: alignment of the memory after it */
+	own += (unsigned)sizeof(struct task_shared) + 128;
 	fit = MIN(threads / o->threads, regs / (o->threads * o->registers));
 	if (o->shared_bytes)
 		fit = MIN(fit, shared / (own + o->shared_bytes));
@@ -118,7 +119,7 @@ static int find_shape(struct heddle_tasks *t)
 	t->shared_most = o->shared_bytes ? o->shared_bytes : left > own ? left - own : 0;
 	t->shared_most = MIN(t->shared_most, SHARED_MOST) / TASK_UNIT * TASK_UNIT;
 	t->shared_bytes = t->shared_most;
-	if (!o->shared_bytes) /* the other half is for others, and for caching */
+	if (!o->shared_bytes) /* the other half is for other programs and for the L1 cache */
 		t->shared_bytes = t->shared_most / 2 / TASK_UNIT * TASK_UNIT;
 	t->n_columns = MIN((h->d.n_sms - o->leave_sms) * t->per_sm, POOL_MAX_COLUMNS);
 	t->executors = o->threads / 32 - 1;
@@ -310,7 +311,7 @@ RT_API int heddle_tasks_destroy(struct heddle_tasks *t)
 	return 0;
 }
 
-/* ---- its kernels ---- */
+/* ---- kernels of the pool ---- */
 
 static int report_refusal(
 	struct heddle_tasks *t, int err, const struct pool_form *f, const struct pass_verdict *v)
@@ -327,13 +328,13 @@ static int report_refusal(
 		"kernel '%s' could not be made a task: %s", name, strerror(-err));
 }
 
-/* Others may be reading what was there before this form. */
+/* Sets the kernel's properties. Other threads may be reading those of its earlier form. */
 static void note_form(
 	struct heddle_tasks *t, const struct pool_form *f, const struct pass_task *made)
 {
 	struct pool_kernel *k = &t->kernel[f->kernel];
 
-	if (!f->partly) { /* a kernel's first form, which nobody knows yet */
+	if (!f->partly) { /* the kernel's first form, which no other thread uses yet */
 		k->arg_bytes = made->arg_bytes;
 		k->arg_align = made->arg_align;
 		k->static_bytes = made->static_bytes;
@@ -343,7 +344,7 @@ static void note_form(
 	k->rising[f->partly] = made->rising;
 }
 
-/* The last form is the new one. */
+/* Compiles the pool's module. form[n - 1] is the new form. */
 static int assemble_pool(struct heddle_tasks *t, const struct strbuf *text, unsigned n)
 {
 	char what[200];
@@ -372,7 +373,7 @@ static int too_few(struct heddle *h, int per_sm, unsigned had)
 		had);
 }
 
-/* How many of its blocks can be on the GPU at once. */
+/* Loads the module, and sets `usable`: how many of its blocks can be on the GPU at once. */
 static int load_module(struct heddle_tasks *t, const struct strbuf *text, unsigned n)
 {
 	struct heddle *h = t->h;
@@ -416,7 +417,8 @@ static int load_module(struct heddle_tasks *t, const struct strbuf *text, unsign
 		h->d.cu.cuModuleUnload(t->module);
 	t->module = module;
 	t->fn = fn;
-	atomic_store(&t->usable, usable); /* rows elsewhere would never be seen: never fewer */
+	/* Never falls, because tasks in later columns would never run. */
+	atomic_store(&t->usable, usable);
 	return 0;
 }
 
@@ -459,7 +461,7 @@ static int build_module(struct heddle_tasks *t, unsigned n, bool wide)
 		r = text.failed ? rt_out_of_memory(t->h) : assemble_pool(t, &text, n);
 		if (r == 0)
 			r = rt_pools_hold(t->h);
-		if (r == 0) { /* no pool is there from here on */
+		if (r == 0) { /* from here on, no pool is on the GPU */
 			r = load_module(t, &text, n);
 			if (r == 0)
 				atomic_store(&t->wide, wide);
@@ -474,7 +476,7 @@ static int build_module(struct heddle_tasks *t, unsigned n, bool wide)
 	return r;
 }
 
-/* With the build lock. */
+/* Call with the build lock. */
 static int add_form(struct heddle_tasks *t, unsigned kernel, bool partly)
 {
 	struct heddle *h = t->h;
@@ -625,7 +627,7 @@ RT_API int heddle_tasks_add(struct heddle_tasks *t, const char *kernel, unsigned
 	return 0;
 }
 
-/* ---- on and off ---- */
+/* ---- suspending and resuming ---- */
 static int set_suspended(struct heddle_tasks *t, bool suspended)
 {
 	int r = pool_check(t);

@@ -9,14 +9,15 @@
 
 #include <errno.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* taken before any pool's lock */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* taken before the lock of any pool */
 static struct heddle_tasks *all;
 static _Atomic unsigned held, process;
 
 static void begin_child(void)
 {
 	atomic_fetch_add(&process, 1);
-	pthread_mutex_init(&lock, NULL); /* the thread that held it does not exist here */
+	/* In the child, the thread that held the lock does not exist. */
+	pthread_mutex_init(&lock, NULL);
 	all = NULL;
 	atomic_store(&held, 0);
 }
@@ -26,7 +27,7 @@ static void watch_forks(void)
 	pthread_atfork(NULL, NULL, begin_child);
 }
 
-/* Another number in a child of fork. */
+/* Returns a number that is different in a child of fork. */
 static unsigned this_process(void)
 {
 	return atomic_load_explicit(&process, memory_order_relaxed);
@@ -95,7 +96,7 @@ bool pools_one_waits(const struct heddle_tasks *but)
 	return any;
 }
 
-/* A pool that comes meanwhile sees that they are held. */
+/* Parks all pools. A pool that is created meanwhile sees that pools are held. */
 int pools_hold(void)
 {
 	int r = 0;
@@ -104,7 +105,8 @@ int pools_hold(void)
 	atomic_fetch_add(&held, 1);
 	for (struct heddle_tasks *t = all; t && r != -ETIMEDOUT; t = t->next_of_all) {
 		pthread_mutex_lock(&t->lock);
-		r = pool_park_within(t, ENDING_NS); /* or it failed, which others say */
+		/* Another error means that the pool failed, which other calls report. */
+		r = pool_park_within(t, ENDING_NS);
 		pthread_mutex_unlock(&t->lock);
 	}
 	if (r == -ETIMEDOUT)

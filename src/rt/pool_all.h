@@ -8,13 +8,14 @@
 
 #include "rt/pool.h"
 
-#define ENDING_NS 10000000000u /* for what runs to end */
+#define ENDING_NS 10000000000u /* timeout for running tasks to end */
 
 void pools_enlist(struct heddle_tasks *t);
 void pools_delist(struct heddle_tasks *t);
 bool pools_are_held(void);
-bool pools_one_waits(const struct heddle_tasks *but); /* with that one's lock */
-int pools_hold(void);                                 /* rt_pools_hold without an error text */
+bool pools_one_waits(const struct heddle_tasks *but); /* call it with the lock of `but` */
+/* Like rt_pools_hold, but sets no error text. */
+int pools_hold(void);
 /* Returns 0, or -EINVAL with the error text set if t is NULL or belongs to the parent process. */
 int pool_check(const struct heddle_tasks *t);
 

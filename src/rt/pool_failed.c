@@ -14,7 +14,7 @@
 #include <string.h>
 
 struct pool_failed {
-	uint64_t id, why; /* id 0: it has not failed */
+	uint64_t id, why; /* id 0: no failure */
 	unsigned kernel;
 };
 
@@ -47,7 +47,7 @@ static struct pool_failed find_out(
 		then = atomic_load_explicit(&c->row[row].then, memory_order_relaxed) & ~POOL_INNER;
 		atomic_thread_fence(memory_order_acquire);
 		if (atomic_load_explicit(&c->row[row].gen, memory_order_relaxed) != gen) {
-			f = look_up(t, at); /* with all that came behind it */
+			f = look_up(t, at); /* the saved failure also covers all later parts */
 			break;
 		}
 		if (f.why) {
@@ -107,9 +107,9 @@ void pool_note_failed(struct heddle_tasks *t, const struct pool_column *c, unsig
 	pthread_mutex_unlock(&t->failed_lock);
 }
 
-/* ---- what to say of it ---- */
+/* ---- error text of a failed task ---- */
 
-/* The last statement before s that defines the register. */
+/* Finds the last statement before s that defines the register. */
 static const struct ptx_stmt *find_definition(
 	const struct ptx_func *f, const struct ptx_stmt *s, uint32_t reg)
 {
@@ -120,7 +120,7 @@ static const struct ptx_stmt *find_definition(
 	return NULL;
 }
 
-/* The statement that stores argument `arg` of the call s. */
+/* Finds the statement that stores argument `arg` of the call s. */
 static const struct ptx_stmt *put_argument(
 	const struct ptx_func *f, const struct ptx_stmt *s, const struct ptx_sym *arg)
 {
@@ -132,7 +132,7 @@ static const struct ptx_stmt *put_argument(
 	return NULL;
 }
 
-/* The argument's value: a variable, a number, or NULL. */
+/* Finds the value of the argument: a variable or a number; NULL if unknown. */
 static const struct ptx_opd *find_argument(
 	const struct ptx_func *f, const struct ptx_stmt *call, const struct ptx_opd *arg)
 {
@@ -147,7 +147,7 @@ static const struct ptx_opd *find_argument(
 	return s ? &s->opd[1] : NULL;
 }
 
-/* Bytes as numbers in braces, as text. */
+/* Decodes a string from the byte values in a variable's initializer. */
 static void read_text(const struct ptx_opd *o, char *to, size_t size)
 {
 	const char *at = o && o->kind == PTX_OPD_SYM && o->sym ? o->sym->init : NULL;
@@ -207,7 +207,7 @@ static int say_failed(const struct heddle_tasks *t, const struct pool_failed *fa
 		(unsigned)(failed->why >> TASK_WHY_THREAD & 1023));
 }
 
-/* ---- who asks ---- */
+/* ---- answering queries ---- */
 
 int pool_how(struct heddle_tasks *t, struct pool_column *c, unsigned row, uint64_t gen)
 {

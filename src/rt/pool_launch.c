@@ -26,7 +26,7 @@
  * itself. */
 #define QUIET_NS 200000000u
 
-/* No launch has it. */
+/* Returns true if no launch has the column. */
 static bool is_away(const struct heddle_tasks *t, unsigned column)
 {
 	const struct pool_column *c = &t->of[column];
@@ -62,7 +62,7 @@ unsigned pool_count_launches(const struct heddle_tasks *t)
 	return n;
 }
 
-/* ---- to leave, or to stay ---- */
+/* ---- leaving the GPU, or staying ---- */
 
 static void set_control(struct pool_column *c, bool park)
 {
@@ -101,7 +101,7 @@ void pool_ask_stay(struct heddle_tasks *t, struct pool_launch *l, uint64_t now)
 		l->due_ns = now + (lifetime_ns(t) << l->refused);
 }
 
-/* ---- a launch ---- */
+/* ---- launching columns ---- */
 
 /* Lists all columns that no launch has. If other kernels use some SMs, the launch has fewer blocks
  * than the list has columns, and the last columns of the list get no block. So the list begins with
@@ -207,7 +207,7 @@ CUresult pool_bring(struct heddle_tasks *t, uint64_t now)
 	l->due_ns = find_due(t, now);
 	l->asked = false;
 	l->refused = 0;
-	t->launch = t->launch % INT32_MAX + 1; /* 0 is none */
+	t->launch = t->launch % INT32_MAX + 1; /* 0 stands for no launch */
 	l->number = t->launch;
 	for (unsigned i = 0; i < n; i++) {
 		t->of[l->list[i]].launch = l->number;
@@ -220,7 +220,7 @@ CUresult pool_bring(struct heddle_tasks *t, uint64_t now)
 	return r;
 }
 
-/* ---- its end ---- */
+/* ---- end of a launch ---- */
 
 static void note_end(struct heddle_tasks *t, struct pool_launch *l)
 {

@@ -36,9 +36,9 @@
  * that `mine` of the ended thread had (`place`). So there are about as many records as there were
  * threads at one time. */
 struct pool_hand {
-	struct pool_hand *next; /* in `hands` */
+	struct pool_hand *next; /* next in the list `hands` */
 	const void *place;
-	/* the thread may be using columns of a pool that it owns */
+	/* True while the thread may use columns of a pool that it owns. */
 	_Alignas(128) _Atomic bool inside;
 };
 static struct pool_hand *hands, nobody;
@@ -50,9 +50,9 @@ static pthread_mutex_t hands_lock = PTHREAD_MUTEX_INITIALIZER;
 #define EACH static _Thread_local __attribute__((tls_model("initial-exec")))
 EACH unsigned next_column;
 EACH unsigned shared_spawns;
-EACH struct pool_hand *mine; /* NULL: it never owned a pool */
+EACH struct pool_hand *mine; /* NULL: this thread has never owned a pool */
 
-/* ---- what has ended ---- */
+/* ---- has a task ended? ---- */
 
 /* Returns true if a task has ended, that is, if all of its parts have ended. The row of each part
  * refers to the row of the next part, and is freed only after or together with that row. */
@@ -74,16 +74,16 @@ bool pool_has_ended(
 	}
 }
 
-/* Of eight bytes, a bit for each that is 0. */
+/* Returns a mask in which bit i is set if byte i of x is 0. */
 static uint32_t zero_bytes(uint64_t x)
 {
 	const uint64_t low = 0x7f7f7f7f7f7f7f7f;
 
-	x = ~(((x & low) + low) | x | low); /* 0x80 where a byte is 0 */
+	x = ~(((x & low) + low) | x | low); /* 0x80 in each byte that is 0 */
 	return (uint32_t)((x >> 7) * 0x0102040810204080 >> 56);
 }
 
-/* Without what not every processor has, nor a call. */
+/* Counts bits without special instructions of the CPU and without a call. */
 static uint32_t count_bits(uint32_t bits)
 {
 	bits -= bits >> 1 & 0x55555555;
@@ -99,7 +99,7 @@ static uint32_t rows_out(struct pool_column *c)
 	uint32_t same = 0;
 
 	for (unsigned i = 0; i < 32; i += 8) {
-		/* Both arrays begin at a multiple of 8 bytes. */
+		/* Both arrays are aligned to 8 bytes. */
 		const uint64_t *outs = __builtin_assume_aligned(&c->at->out[i], 8),
 			       *ins = __builtin_assume_aligned(&c->at->in[i], 8);
 		uint64_t out = __atomic_load_n(outs, __ATOMIC_RELAXED);
@@ -132,9 +132,9 @@ static void refill_rows(struct heddle_tasks *t, struct pool_column *c)
 	c->n_free = count_bits(c->free);
 }
 
-/* ---- whose the columns are ---- */
+/* ---- ownership of columns ---- */
 
-/* This thread's; NULL: no memory. */
+/* Returns this thread's record, or NULL if out of memory. */
 static struct pool_hand *get_hand(void)
 {
 	struct pool_hand *hand;
@@ -155,7 +155,7 @@ static bool enter_own(struct heddle_tasks *t)
 	if (!mine || atomic_load_explicit(&t->owner, memory_order_relaxed) != mine)
 		return false;
 	atomic_store_explicit(&mine->inside, true, memory_order_relaxed);
-	atomic_signal_fence(memory_order_seq_cst); /* revoke has the other one */
+	atomic_signal_fence(memory_order_seq_cst); /* pairs with the fence of revoke_owner */
 	if (atomic_load_explicit(&t->owner, memory_order_relaxed) == mine)
 		return true;
 	atomic_store_explicit(&mine->inside, false, memory_order_release);
@@ -167,7 +167,7 @@ static void leave_own(void)
 	atomic_store_explicit(&mine->inside, false, memory_order_release);
 }
 
-/* Nobody's any more. */
+/* Revokes the ownership, if any. */
 static void revoke_owner(struct heddle_tasks *t)
 {
 	struct pool_hand *owner;
@@ -175,7 +175,8 @@ static void revoke_owner(struct heddle_tasks *t)
 	pthread_mutex_lock(&t->owner_lock);
 	owner = atomic_load(&t->owner);
 	if (owner) {
-		atomic_store(&t->owner, &nobody); /* not NULL: a third would not wait */
+		/* Not NULL, because then a third thread would not wait. */
+		atomic_store(&t->owner, &nobody);
 		pool_heavy_fence(t);
 		while (atomic_load_explicit(&owner->inside, memory_order_acquire))
 			sched_yield();
@@ -184,7 +185,7 @@ static void revoke_owner(struct heddle_tasks *t)
 	pthread_mutex_unlock(&t->owner_lock);
 }
 
-/* This thread's, if others have not spawned for a while. */
+/* Makes this thread the owner, if other threads have added no tasks for a while. */
 static void become_owner(struct heddle_tasks *t)
 {
 	if (!t->heavy || atomic_exchange(&t->last, &mine) != &mine)
@@ -233,7 +234,7 @@ void pool_harvest(struct heddle_tasks *t)
 		leave_own();
 }
 
-/* ---- a place ---- */
+/* ---- finding a free row ---- */
 
 /* Prefetches cache lines for the next tasks: everything that the next column's free row needs, and
  * the host's record of a column further on. */
@@ -256,7 +257,7 @@ static struct pool_column *try_columns(struct heddle_tasks *t, unsigned least, b
 	for (unsigned i = 0; i < n; i++) {
 		struct pool_column *c;
 
-		if (next_column >= n) /* without a division */
+		if (next_column >= n) /* avoids a division */
 			next_column = 0;
 		c = &t->of[next_column++];
 		if (!own && !take_column(t, c))
@@ -264,7 +265,7 @@ static struct pool_column *try_columns(struct heddle_tasks *t, unsigned least, b
 		if (c->n_free <= least)
 			refill_rows(t, c);
 		if (c->n_free > least) {
-			if (own) /* else the next one may be another's by now */
+			if (own) /* otherwise another thread may have the next column by now */
 				look_ahead(t, n);
 			return c;
 		}
@@ -287,7 +288,7 @@ int pool_claim(struct heddle_tasks *t, struct pool_place *ret)
 		}
 		if (ret->own)
 			leave_own();
-		if (tries % 16 == 0) { /* all is full: until something ends */
+		if (tries % 16 == 0) { /* all rows are full, so wait until a task ends */
 			const struct timespec pause = {.tv_nsec = POOL_NAP_NS};
 			int r = pool_pump(t);
 

@@ -7,28 +7,29 @@
 
 #include "rt/pool.h"
 
-/* A column as the host sees it. */
+/* The host's record of a column. */
 struct pool_column {
 	_Alignas(128) struct task_column *at;
 	uint8_t *more;
-	_Atomic bool taken; /* by somebody; guards what follows (pool_place.c) */
-	bool any_failed;    /* of its tasks, ever */
-	uint32_t free;      /* rows known to be so */
+	/* a thread has taken the column; guards the fields below (pool_place.c) */
+	_Atomic bool taken;
+	bool any_failed; /* a task of this column has failed before */
+	uint32_t free;   /* mask of rows known to be free */
 	uint32_t n_free;
-	uint32_t named; /* rows whose `then` is not 0 */
+	uint32_t named; /* mask of the rows whose `then` is not 0 */
 	struct pool_row {
 		_Atomic uint64_t gen;
 		/* If the task was split and this is not its last part, the id of the next part;
 		 * else 0. The bit POOL_INNER means that this is not the task's first part. */
 		_Atomic uint64_t then;
-		_Atomic unsigned form; /* index in the module */
+		_Atomic unsigned form; /* index of the form in the module */
 	} row[TASK_ROWS];
 	/* number of the last launch that got this column; 0 after that launch has ended; guarded by
 	 * the pool's lock */
 	uint32_t launch;
 };
 
-/* An id is a generation of a row. */
+/* The id of a task identifies one generation of a row. */
 #define POOL_ROW_BITS    5
 #define POOL_COLUMN_BITS 12
 _Static_assert(POOL_MAX_COLUMNS == 1 << POOL_COLUMN_BITS && TASK_ROWS < 1 << POOL_ROW_BITS, "ids");
@@ -40,7 +41,7 @@ static inline uint64_t pool_id(
 	       row;
 }
 #define POOL_INNER (1ull << 63)
-/* NULL: there is no such row. */
+/* Returns the column of a task's id, or NULL if there is no such row. */
 static inline struct pool_column *pool_of_id(
 	const struct heddle_tasks *t, uint64_t id, unsigned *ret_row, uint64_t *ret_gen)
 {
@@ -71,7 +72,7 @@ static inline bool pool_has_waiting(const struct pool_column *c)
 	return false;
 }
 
-/* Between storing a row's byte and looking at state. */
+/* Call this between storing a row's byte of `in` and reading the pool's state. */
 static inline void pool_light_fence(const struct heddle_tasks *t)
 {
 	if (t->heavy)
@@ -95,11 +96,11 @@ int pool_ask(struct heddle_tasks *t, struct pool_kernel *k, const struct heddle_
  * thread returns it. */
 struct pool_place {
 	struct pool_column *c;
-	bool own; /* because this thread owns the whole pool */
+	bool own; /* true: this thread owns the whole pool */
 };
 int pool_claim(struct heddle_tasks *t, struct pool_place *ret);
 void pool_unclaim(struct heddle_tasks *t, const struct pool_place *p);
-/* Sees which tasks have ended. */
+/* Checks in all columns which tasks have ended. */
 void pool_harvest(struct heddle_tasks *t);
 
 #endif

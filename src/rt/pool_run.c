@@ -16,18 +16,20 @@
 #include <unistd.h>
 #endif
 
-#define MONITOR_NS 1000000u   /* between its looks, */
-#define SOON_NS    100000u    /* and where a launch is about to end */
-#define COMING_NS  100000000u /* for all of a launch's blocks, */
-#define TURN_NS    10000000u  /* on the GPU, where another pool waits for room there */
+#define MONITOR_NS 1000000u   /* interval of the monitor */
+#define SOON_NS    100000u    /* interval of the monitor if a launch is about to end */
+#define COMING_NS  100000000u /* time in which all blocks of a launch should start */
+#define TURN_NS    10000000u  /* time on the GPU after which a waiting pool gets its turn */
 /* Timeout for stopping the pool when some columns with tasks have no block, or when another pool
  * waits for space on the GPU. */
-#define LEAVING_NS  50000000u
-#define GAP_NS      4000000u /* before columns return while others stay; doubled up to */
+#define LEAVING_NS 50000000u
+/* delay before columns return while others stay; doubles up to GAP_MOST_NS */
+#define GAP_NS      4000000u
 #define GAP_MOST_NS 64000000u
-#define MANY        4u        /* launches; the other places are for columns that left late */
-#define PATIENCE_NS 10000000u /* least time until a request to leave is withdrawn; */
-#define REFUSED     4u        /* doubled at most this often */
+/* from this many launches on, only a launch with one column is asked to leave */
+#define MANY        4u
+#define PATIENCE_NS 10000000u /* minimum time after which a request to leave is withdrawn */
+#define REFUSED     4u        /* that time doubles at most this many times */
 
 static void nap_ns(uint64_t ns)
 {
@@ -50,7 +52,7 @@ static void store_beat(struct heddle_tasks *t)
 		__atomic_fetch_add(&t->of[c].at->in[TASK_ROWS], TASK_BEAT, __ATOMIC_RELAXED);
 }
 
-/* Tasks that were begun, by their kernels, into t->why. */
+/* Writes to t->why how many tasks of each kernel had begun. */
 static void name_victims(struct heddle_tasks *t, const char *text)
 {
 	unsigned n[HEDDLE_MAX_TASK_KERNELS] = {0}, waiting = 0;
@@ -77,7 +79,7 @@ static void name_victims(struct heddle_tasks *t, const char *text)
 		snprintf(t->why + len, sizeof(t->why) - (size_t)len, " %u had not begun", waiting);
 }
 
-/* With the lock. */
+/* Call with the pool's lock. */
 static int fail_pool(struct heddle_tasks *t, CUresult r)
 {
 	const char *text = cu_result_text(r);
@@ -89,7 +91,7 @@ static int fail_pool(struct heddle_tasks *t, CUresult r)
 	return pool_fail(-EIO, "%s", t->why);
 }
 
-/* ---- on the GPU ---- */
+/* ---- launching the pool ---- */
 
 int pool_resume(struct heddle_tasks *t)
 {
@@ -116,9 +118,9 @@ int pool_wake(struct heddle_tasks *t)
 	return r;
 }
 
-/* ---- off the GPU ---- */
+/* ---- stopping the pool ---- */
 
-/* Against pool_light_fence. */
+/* Makes a fence in all threads; the counterpart of pool_light_fence. */
 void pool_heavy_fence(const struct heddle_tasks *t)
 {
 	atomic_thread_fence(memory_order_seq_cst);
@@ -210,13 +212,13 @@ int pool_pump(struct heddle_tasks *t)
 	return -EIO;
 }
 
-/* ---- the monitor ---- */
+/* ---- the monitor thread ---- */
 struct watch {
-	uint64_t beat_at, busy_at; /* when it last was so */
+	uint64_t beat_at, busy_at; /* last time of a beat; last time it was busy */
 	uint64_t spawned, launched_at;
 	uint32_t launch;
-	uint64_t away_at; /* since when columns are away; 0: none is */
-	uint64_t gap_ns;  /* for so long they stay away */
+	uint64_t away_at; /* since when columns are away; 0: no column is away */
+	uint64_t gap_ns;  /* how long columns stay away before they are launched again */
 	unsigned n_launches;
 	bool soon;
 };
@@ -317,7 +319,7 @@ static CUresult bring_back(struct heddle_tasks *t, struct watch *w, uint64_t now
 	return pool_bring(t, now);
 }
 
-/* With the lock. */
+/* Call with the pool's lock. */
 static void look_after(struct heddle_tasks *t, struct watch *w, uint64_t now)
 {
 	bool lacks, any = true;
@@ -327,7 +329,8 @@ static void look_after(struct heddle_tasks *t, struct watch *w, uint64_t now)
 	if (atomic_load(&t->state) != POOL_RUNNING)
 		return;
 	r = pool_query(t);
-	if (r == CUDA_SUCCESS) { /* its time was over, or it saw no beat */
+	/* All launches have ended: their lifetime was over, or they saw no beat. */
+	if (r == CUDA_SUCCESS) {
 		atomic_store(&t->state, POOL_LEAVING);
 		if (await_end(t, UINT64_MAX) == 0)
 			pool_resume(t);
@@ -352,14 +355,15 @@ static void look_after(struct heddle_tasks *t, struct watch *w, uint64_t now)
 	atomic_store(&t->waits, lacks);
 	if ((now - w->launched_at > COMING_NS && lacks && any) ||
 		(now - w->launched_at > TURN_NS && any && pools_one_waits(t))) {
-		w->launched_at = now; /* a task that does not end keeps the others there, too */
+		/* A task that does not end makes this fail, so the next attempt must wait. */
+		w->launched_at = now;
 		if (pool_park_within(t, LEAVING_NS) == 0)
 			pool_resume(t);
 		return;
 	}
 	if (t->o.idle_us != UINT32_MAX && now - w->busy_at > (uint64_t)t->o.idle_us * 1000u &&
 		pool_park(t) == 0)
-		pool_resume(t); /* if something came */
+		pool_resume(t); /* if a task was added meanwhile */
 }
 
 static void *run_monitor(void *user)

@@ -10,8 +10,8 @@
 #include <string.h>
 
 struct asked {
-	uint32_t threads; /* of a block */
-	uint32_t need;    /* TASK_NEED_* */
+	uint32_t threads; /* per block */
+	uint32_t need;    /* bits TASK_NEED_* */
 	/* number of rows that the task needs; if several, usually in different
 	 * columns */
 	uint32_t parts;
@@ -115,7 +115,7 @@ static int check_form(const struct heddle_tasks *t, const struct pool_kernel *k,
 		parts = MIN(
 			parts, (uint64_t)atomic_load_explicit(&t->usable, memory_order_relaxed));
 		each = (blocks + parts - 1) / parts;
-		io->parts = (uint32_t)((blocks + each - 1) / each); /* none is empty */
+		io->parts = (uint32_t)((blocks + each - 1) / each); /* no part is empty */
 		return 0;
 	}
 	return pool_fail(-ENOTSUP,
@@ -160,7 +160,7 @@ static int find_form(struct heddle_tasks *t, unsigned kernel, struct asked *io)
 	return r;
 }
 
-/* ---- the last shape ---- */
+/* ---- cache of the last shape ---- */
 
 /* The part of struct heddle_task that defines a shape: kernel, grid, block and shared memory. It is
  * read in units of 32 bits, the size in which the program stored the fields. A wider load would

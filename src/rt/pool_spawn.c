@@ -13,9 +13,9 @@
 #include <string.h>
 #include <time.h>
 
-#define SPINS 2000 /* checks before the device is asked and the thread sleeps */
+#define SPINS 2000 /* number of checks before the thread queries the device and sleeps */
 
-/* ---- errors, a text for each thread ---- */
+/* ---- error texts, one for each thread ---- */
 #define TEXT_BYTES 1024
 static pthread_key_t key;
 static bool has_key;
@@ -25,7 +25,7 @@ static void make_key(void)
 	has_key = pthread_key_create(&key, free) == 0;
 }
 
-/* NULL: it has none, and there is no memory for one. */
+/* Returns the thread's error text. NULL: it has none, or there is no memory for one. */
 static char *get_text(bool make)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -81,15 +81,16 @@ RT_API const char *heddle_tasks_error(const struct heddle_tasks *t)
 	return text ? text : "";
 }
 
-/* ---- putting it there ---- */
+/* ---- adding tasks ---- */
 
-/* The parameters, where the kernel has them. */
+/* Writes the parameters to `to`, each at the kernel's offset. */
 static void put_args(const struct pool_kernel *k, const struct heddle_task *task, uint8_t *to)
 {
 	const struct rt_kernel *rk = k->kernel;
 
 	if (task->args) {
-		if (k->arg_bytes == sizeof(uint64_t)) /* so often that a call is much */
+		/* So frequent that the copy should be inlined. */
+		if (k->arg_bytes == sizeof(uint64_t))
 			memcpy(to, task->args, sizeof(uint64_t));
 		else
 			memcpy(to, task->args, k->arg_bytes);
@@ -104,7 +105,7 @@ static void put_args(const struct pool_kernel *k, const struct heddle_task *task
 #define NEED_AT    (offsetof(struct task_desc, need) / 8)
 _Static_assert(ARGS_AT == POOL_HEAD && offsetof(struct task_desc, need) % 8 == 4, "words");
 
-/* Writes a row's descriptor, before its byte of `in`. */
+/* Writes a row's descriptor. The row's byte of `in` must be stored later. */
 static void put_desc(
 	struct task_column *at, unsigned row, const uint64_t words[DESC_WORDS + 1], uint64_t gen)
 {
@@ -116,7 +117,7 @@ static void put_desc(
 		return;
 	}
 #pragma GCC unroll 11
-	for (unsigned i = 0; i < TASK_FIRST; i++) { /* six bytes from 6 * i on */
+	for (unsigned i = 0; i < TASK_FIRST; i++) { /* six bytes from byte 6 * i on */
 		unsigned from = 48 * i % 64;
 		uint64_t w = words[48 * i / 64] >> from;
 
@@ -141,12 +142,12 @@ static uint64_t put_part(struct heddle_tasks *t, struct pool_column *c, const st
 	c->free &= c->free - 1;
 	c->n_free--;
 	atomic_store_explicit(&c->row[row].gen, gen, memory_order_relaxed);
-	atomic_thread_fence(memory_order_release); /* pool_how, pool_has_ended */
+	atomic_thread_fence(memory_order_release); /* for pool_how and pool_has_ended */
 	atomic_store_explicit(
 		&c->row[row].then, then | (part ? POOL_INNER : 0), memory_order_relaxed);
 	c->named &= ~(1u << row);
 	c->named |= (uint32_t)(then != 0) << row;
-	if (c->any_failed) /* else there is none to clear */
+	if (c->any_failed) /* otherwise no failure is stored in the row */
 		__atomic_store_n(&c->at->why[row], 0, __ATOMIC_RELAXED);
 	atomic_store_explicit(&c->row[row].form, (uint16_t)a->head[0], memory_order_relaxed);
 	if (k->arg_bytes > TASK_ARGS) {
@@ -171,10 +172,10 @@ static int put_all(struct heddle_tasks *t, const struct pool_kernel *k,
 		int r = pool_claim(t, &place);
 
 		if (r < 0)
-			return r; /* the device failed: what was put never ends */
+			return r; /* the device failed, so the parts that were added never end */
 		id = put_part(t, place.c, k, task, a, part, id);
 		pool_unclaim(t, &place);
-		pool_light_fence(t); /* pool.h */
+		pool_light_fence(t); /* see pool.h */
 		if (atomic_load_explicit(&t->state, memory_order_relaxed) == POOL_AWAY)
 			r = pool_wake(t);
 		if (r < 0)
@@ -208,9 +209,9 @@ RT_API int heddle_tasks_spawn(
 	return r;
 }
 
-/* ---- the end ---- */
+/* ---- waiting for tasks ---- */
 
-/* Which one it is; -EINVAL: none. */
+/* Finds the row of a task. Returns -EINVAL if there is no task with this id. */
 static int find_row(struct heddle_tasks *t, uint64_t id, struct pool_column **ret,
 	unsigned *ret_row, uint64_t *ret_gen)
 {
@@ -244,7 +245,7 @@ RT_API int heddle_tasks_check(struct heddle_tasks *t, uint64_t id)
 	return pool_how(t, c, row, gen);
 }
 
-/* Between two looks at memory. */
+/* Pauses the CPU between two checks of memory. */
 static void relax_cpu(void)
 {
 #if defined(__x86_64__)
@@ -254,7 +255,7 @@ static void relax_cpu(void)
 #endif
 }
 
-/* 0: it has ended, in whatever way. */
+/* Waits for the task in a row. Returns 0 when it has ended, even if it failed. */
 static int await_row(struct heddle_tasks *t, const struct pool_column *c, unsigned row,
 	uint64_t gen, uint64_t timeout_ns)
 {

@@ -21,14 +21,15 @@
 _Static_assert(RT_MAX == HOST_MAX && RT_MAX <= HOST_GREEN_MAX, "one number");
 
 struct rt_kernel {
-	struct rt_kernel *next; /* in heddle.kernels, which owns it until heddle_close */
+	/* next in the list heddle.kernels, which owns it until heddle_close */
+	struct rt_kernel *next;
 	struct arena arena;
 	struct diag_list diags;
 	char *name, *entry, *text;
 	struct ptx_module *ptx;
 	/* the unmodified kernel; its module may be shared with other kernels of the same text */
 	struct host_kernel host;
-	bool shares; /* the module is another kernel's */
+	bool shares; /* the module belongs to another kernel */
 	uint32_t n_params, *offsets, *sizes;
 };
 
@@ -36,7 +37,7 @@ struct heddle {
 	char error[1024];
 	bool ready; /* the device is open */
 	struct host_device d;
-	int n_devices; /* of its kind, visible to this process */
+	int n_devices; /* number of devices of this kind that the process can use */
 	struct rt_kernel *kernels;
 	struct host_form *forms;
 	struct heddle_tasks *pools;
@@ -65,7 +66,7 @@ int rt_host_failed(struct heddle *h, const struct host_fault *f, const struct ho
 int rt_enter(struct heddle *h);
 void rt_leave(struct heddle *h);
 
-struct rt_kernel *rt_find(struct heddle *h, const char *name); /* NULL: none */
+struct rt_kernel *rt_find(struct heddle *h, const char *name); /* NULL: there is none */
 void rt_kernel_free(struct heddle *h, struct rt_kernel *k);
 
 /* ---- pool_all.c ---- */

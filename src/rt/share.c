@@ -31,9 +31,9 @@
 #define GREET_MS    1000
 #define RETRY_NS    1000000000
 #define LOOK_NS     1000000
-#define GENERATION  1          /* ctl_args.gen: a slot's kernel is its only launch */
-#define NO_WORD     UINT32_MAX /* in ctl_host.began: a value that heddled cannot know */
-#define REGS_UNIT   256u       /* the hardware allocates registers to warps in this unit */
+#define GENERATION  1          /* ctl_args.gen: each kernel is the only launch in its slot */
+#define NO_WORD     UINT32_MAX /* in ctl_host.began: a number that no control word of heddled has */
+#define REGS_UNIT   256u       /* granularity in which the hardware allocates registers to warps */
 #define WARP        32u
 #define MAX_THREADS 1024u
 #define MAX_REGS    255u
@@ -41,21 +41,23 @@
 _Static_assert(HEDDLE_SHARE_MAX_SMS == CTL_MAX_SMS, "one number");
 
 struct heddle_share {
-	char error[512], alone[HOST_FAILED]; /* alone: "" while heddled decides */
-	pthread_mutex_t lock;                /* of all below */
+	/* alone: why heddled does not decide; "": it decides */
+	char error[512], alone[HOST_FAILED];
+	pthread_mutex_t lock; /* guards all fields below */
 	pid_t pid;
 	struct host_client client;
-	uint32_t reserved_shared; /* bytes of each block that the system takes */
-	uint64_t tried_ns;        /* when it last looked for heddled */
-	/* The kernel. */
+	uint32_t reserved_shared; /* shared memory that CUDA reserves for each block, in bytes */
+	uint64_t tried_ns;        /* when it last tried to find heddled */
+	/* The kernel that the program has obtained. */
 	/* obtained: true if the program has a kernel. asking: true while the call that obtains the
 	 * kernel still waits, so that other calls must not use it yet. */
 	bool obtained, asking;
-	struct wire_slot *slot;                             /* NULL: without heddled */
-	uint64_t total, started, finished, number, kernels; /* kernels: how many were obtained */
+	struct wire_slot *slot; /* NULL: heddled does not decide */
+	/* kernels: number of kernels that were obtained */
+	uint64_t total, started, finished, number, kernels;
 	uint32_t fit, cursor;
-	uint32_t seq; /* of the word in `now`; 0: none came */
-	bool drained; /* reported for that word */
+	uint32_t seq; /* number of the control word in `now`; 0: none has come */
+	bool drained; /* the drain for that word was reported */
 	struct heddle_share_blocks now, told;
 };
 
@@ -89,7 +91,7 @@ static void set_all(struct heddle_share *s, uint32_t blocks)
 	memset(s->now.of_sm, (int)blocks, s->now.n_sms);
 }
 
-/* heddled decides no more: as many as fit from now on. */
+/* Handles the loss of heddled: from now on, the program may run as many blocks as fit. */
 static void share_lose(struct heddle_share *s, const char *why)
 {
 	snprintf(s->alone, sizeof(s->alone), "%s", why);
@@ -110,7 +112,7 @@ static void share_kick(struct heddle_share *s)
  * stopped while the kernel waits for SMs. */
 static void share_check(struct heddle_share *s)
 {
-	bool woken; /* the quotas are read here anyway */
+	bool woken; /* not needed, because the quotas are read in any case */
 
 	if (!s->client.page || s->alone[0])
 		return;
@@ -167,7 +169,7 @@ static void report_drain(struct heddle_share *s)
 	}
 }
 
-/* Brings s->now up to date. */
+/* Updates s->now from heddled's quotas. */
 static void share_look(struct heddle_share *s)
 {
 	struct ctl_host *h;
@@ -195,7 +197,7 @@ static void share_tell(struct heddle_share *s, struct heddle_share_blocks *ret)
 	ret->size = size;
 }
 
-/* ---- the session ---- */
+/* ---- session with heddled ---- */
 
 static void share_join(struct heddle_share *s)
 {
@@ -219,7 +221,7 @@ static void share_join(struct heddle_share *s)
 		share_lose(s, host_client_why(c, r, buf));
 }
 
-/* Before a kernel: a heddled may have started since. */
+/* Called before a kernel is obtained, because heddled may have started meanwhile. */
 static void share_join_again(struct heddle_share *s)
 {
 	if (!s->alone[0] || share_now_ns() - s->tried_ns < RETRY_NS)
@@ -263,7 +265,7 @@ RT_API const char *heddle_share_error(const struct heddle_share *s)
 	return s ? s->error : "no session: heddle_share_init makes one";
 }
 
-/* 0: with the lock. */
+/* Returns 0 with the lock held. */
 static int share_enter(struct heddle_share *s)
 {
 	if (!s)
@@ -281,7 +283,7 @@ static int share_leave(struct heddle_share *s, int r)
 	return r;
 }
 
-/* The same, where a kernel must be obtained. */
+/* Like share_enter, but fails unless a kernel is obtained. */
 static int share_enter_kernel(struct heddle_share *s)
 {
 	int r = share_enter(s);
@@ -309,7 +311,7 @@ RT_API const char *heddle_share_alone(struct heddle_share *s)
 
 /* ---- one kernel ---- */
 
-/* As many blocks as an SM holds; 0: none. */
+/* Returns how many blocks of the kernel fit on an SM; 0: none fits. */
 static uint32_t blocks_that_fit(
 	const struct heddle_share *s, const struct heddle_share_kernel *k, uint32_t threads)
 {
@@ -422,7 +424,7 @@ static int await_blocks(struct heddle_share *s, uint64_t timeout_ns)
 	return 0;
 }
 
-/* Gives the slot back. */
+/* Gives the kernel's slot back. */
 static void share_end(struct heddle_share *s)
 {
 	struct wire_slot *w = s->slot;
@@ -561,7 +563,8 @@ RT_API int heddle_share_progress(struct heddle_share *s, uint64_t started, uint6
 
 		__atomic_store_n(&h->finished, finished, __ATOMIC_RELEASE);
 		__atomic_store_n(&h->ticket, started, __ATOMIC_RELEASE);
-		if (started) /* until then, as many as were granted */
+		/* Before the first block starts, `present` is the number that was granted. */
+		if (started)
 			__atomic_store_n(&h->present, (uint32_t)MIN(started - finished, UINT32_MAX),
 				__ATOMIC_RELEASE);
 		if (last)

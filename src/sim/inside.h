@@ -9,7 +9,7 @@
 
 /* Notes a negative errno, which ends the run. Keeps the first one. */
 void sim_fail(struct sim *s, int status);
-/* Returns the next event; NULL: none is left. */
+/* Returns the next event, or NULL if none is left. */
 const struct sim_event *sim_next(const struct sim *s);
 /* Removes the next event, of which there must be one. The caller owns its quota. */
 struct sim_event sim_pop(struct sim *s);

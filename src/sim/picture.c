@@ -15,7 +15,7 @@
 #define LEFT    150.0
 #define RIGHT   24.0
 #define ROW     32.0
-#define GAP     10.0 /* between rows */
+#define GAP     10.0 /* space between rows, in pixels */
 #define TITLE   34.0
 #define AXIS    30.0
 

@@ -10,7 +10,7 @@
 
 struct sim_picture {
 	struct strbuf body;
-	double y; /* top of the next panel, in pixels */
+	double y; /* y coordinate of the top of the next panel, in pixels */
 };
 
 /* Adds a panel below the others. The simulation must have run with keeps_stays set. Fill a picture

@@ -24,7 +24,7 @@ struct tenant {
 
 struct engine {
 	uint32_t id;
-	uint64_t t_ns; /* of its last input with a time */
+	uint64_t t_ns; /* time of its last input that has a time */
 	struct sched *sched;
 	/* Two copies of a policy from a file, because an engine that gets another policy at the
 	 * same place would not notice. */
@@ -38,11 +38,11 @@ struct replay {
 	struct replay_result *ret;
 	struct durations *durations;
 	VEC(struct engine *) engines;
-	struct engine *engine; /* of the present input */
+	struct engine *engine; /* engine of the current input */
 	uint32_t line;
-	const char *text; /* the present line */
+	const char *text; /* the current line */
 	size_t len;
-	uint64_t origin_ns; /* of the first decision */
+	uint64_t origin_ns; /* time of the first decision */
 	struct sched_input in;
 	struct sched_input_room room;
 };
@@ -78,7 +78,7 @@ static struct launch *launch_find(const struct replay *r, const struct tenant *t
 	return NULL;
 }
 
-/* Finds the object of an event. NULL after an error. */
+/* Finds the tenant of an event. Returns NULL after an error. */
 static struct sched_tenant *find_tenant(struct replay *r)
 {
 	struct tenant *t = tenant_find(r);
@@ -126,7 +126,7 @@ static void engine_free(struct engine *e)
 	free(e);
 }
 
-/* ---- differences ---- */
+/* ---- reporting differences ---- */
 
 static void differs(struct replay *r, const char *told)
 {
@@ -135,7 +135,7 @@ static void differs(struct replay *r, const char *told)
 	strbuf_puts(&r->ret->told, told);
 }
 
-/* Writes the input as it came out here. */
+/* Reports a difference: the log's line, and the input as this replay produced it. */
 static void differs_from(struct replay *r, const struct sched_input *told)
 {
 	struct strbuf line = {0};
@@ -149,7 +149,7 @@ static void differs_from(struct replay *r, const struct sched_input *told)
 
 /* ---- inputs ---- */
 
-/* Values of an event that its type cannot hold. */
+/* True if the value of an event fits its type. */
 #define FITS(type, v) ((uint64_t)(type)(v) == (v))
 
 #define PASS_TIMED r->in.t_ns,
@@ -175,7 +175,7 @@ static void differs_from(struct replay *r, const struct sched_input *told)
 #define INPUT(name)
 #include "sched/engine/events.def"
 
-/* The policy of create or reconfigure. NULL after an error. */
+/* Finds the policy of a create or reconfigure. Returns NULL after an error. */
 static const struct sched_policy *policy_of(struct replay *r)
 {
 	const struct sched_setup *s = r->in.setup;

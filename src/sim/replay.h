@@ -10,7 +10,7 @@
 #include "sched/engine/sched.h"
 
 struct replay_job {
-	const char *text; /* of the log */
+	const char *text; /* text of the log */
 	size_t len;
 	struct diag_list *diags;
 	/* Finds the policy that the log names. loaded: it came from a file. options: its
@@ -19,17 +19,18 @@ struct replay_job {
 	const struct sched_policy *(*policy)(
 		void *user, const char *name, bool loaded, const char *options, uint32_t line);
 	void *user;
-	struct strbuf *actions; /* gets a line for each action; NULL: none is wanted */
+	struct strbuf *actions; /* receives a line for each action; NULL: not wanted */
 };
 
 struct replay_result {
-	uint64_t inputs;    /* without decisions */
-	uint64_t decisions; /* calls of sched_decide */
+	uint64_t inputs;    /* number of inputs, without decisions */
+	uint64_t decisions; /* number of calls of sched_decide */
 	uint64_t actions;
 	uint32_t n_engines;
-	bool cut;                   /* the last line is incomplete, and was left out */
-	uint32_t line;              /* of the first difference; 0: there is none */
-	struct strbuf logged, told; /* the log's line there, and the same line as it came out */
+	bool cut;      /* the last line was incomplete, and was ignored */
+	uint32_t line; /* line of the first difference; 0: there is no difference */
+	/* that line of the log, and the same line as the replay produced it */
+	struct strbuf logged, told;
 };
 
 /* Stops at the first difference. Returns 0 (equal, or a difference), -EINVAL with an error in diags if

@@ -97,7 +97,7 @@ static struct sim_tenant_report *report_of(struct sim_report *r, const struct si
 struct both {
 	double together_ns, alone_ns;
 	uint64_t n;
-	bool alone; /* some launch finishes in the run alone */
+	bool alone; /* at least one launch finishes in the run alone */
 };
 
 static void add_both(

@@ -14,15 +14,15 @@
 
 #include "sim/trace.h"
 
-#define SIM_END_NS 3600000000000ull /* end of a trace without a line "run": an hour */
+#define SIM_END_NS 3600000000000ull /* end of a trace that has no line "run": one hour */
 
 struct sim_job {
-	const char *text; /* text of one device (sim_section) */
+	const char *text; /* the part of the trace for one device (sim_section) */
 	size_t len;
-	uint32_t line;                     /* lines of the file before it */
-	const struct sched_policy *policy; /* replaces the device's policy; NULL: does not */
-	const char *policy_options;        /* replaces "options"; NULL: does not */
-	/* as in struct sim_reader */
+	uint32_t line;                     /* number of lines in the file before this text */
+	const struct sched_policy *policy; /* replaces the device's policy; NULL: keeps it */
+	const char *policy_options;        /* replaces "options"; NULL: keeps them */
+	/* As in struct sim_reader. */
 	const struct sched_policy *(*find)(void *user, const char *name);
 	void *find_user;
 	struct diag_list *diags;
@@ -32,7 +32,8 @@ struct sim_job {
 
 struct sim_tenant_report {
 	const struct sim_tenant *tenant;
-	uint64_t finished, unfinished; /* launches that were submitted */
+	/* number of submitted launches that finished; that did not */
+	uint64_t finished, unfinished;
 	/* The tenant's percentage of the SM time of all finished blocks, and the percentage that
 	 * its weight entitles it to. */
 	double share, share_wanted;
@@ -40,19 +41,21 @@ struct sim_tenant_report {
 	 * all submitted launches. */
 	double waiting_mean_ns;
 	uint64_t waiting_longest_ns;
-	double turnaround_mean_ns;        /* of finished launches; NAN: none */
-	double turnaround_alone_mean_ns;  /* of launches that finish in both runs; NAN: none */
-	double ntt;                       /* NAN: no launch finishes alone */
-	double waiting_ns, turnaround_ns; /* sums */
+	double turnaround_mean_ns; /* mean over finished launches; NAN: there are none */
+	/* mean over launches that finish in both runs; NAN: there are none */
+	double turnaround_alone_mean_ns;
+	/* normalized turnaround time; NAN: no launch finishes alone */
+	double ntt;
+	double waiting_ns, turnaround_ns; /* sums over launches */
 };
 
 struct sim_report {
-	VEC(struct sim_tenant_report) tenants; /* in the order of the file */
+	VEC(struct sim_tenant_report) tenants; /* in the order of the trace */
 	uint64_t preemptions;
 	/* time from the first submission to the end of the last launch, or to the end of the run */
 	uint64_t makespan_ns;
 	double antt, stp; /* may be infinite: see above */
-	double idle;      /* percent of the makespan's SM time without a block */
+	double idle;      /* percentage of the makespan's SM time in which no block ran */
 };
 
 /* Reads and runs the trace with all tenants, or only with the tenant `only`. Returns 0, -EINVAL

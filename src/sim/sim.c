@@ -22,7 +22,7 @@ void sim_init(struct sim *s)
 		.relay_ns = 5000,
 		.relaunch_ns = 10000,
 	};
-	/* A program may queue any number of launches. */
+	/* In a trace, a program can queue any number of launches. */
 	s->o.max_launches = UINT32_MAX;
 	s->o.threads_per_sm = SIM_THREADS;
 	s->o.shared_per_sm = SIM_CAPACITY;
@@ -149,7 +149,7 @@ struct sim_launch *sim_new_launch(struct sim *s, struct sim_tenant *t, const cha
 	return l;
 }
 
-/* ---- actions of the engine ---- */
+/* ---- carrying out the engine's actions ---- */
 
 static void place_workers(struct sim *s);
 
@@ -207,7 +207,7 @@ static void quotas_arrive(struct sim *s, const struct sim_event *e)
 	free(e->quota);
 }
 
-/* Sends a word: workers see it after the relay's delay. */
+/* Sends a control word. Workers see it after the relay's delay. */
 static void send_quotas(struct sim *s, struct sim_launch *l, const uint8_t quota[CTL_MAX_SMS])
 {
 	struct sim_event e = {.fn = quotas_arrive, .l = l, .value = l->word};
@@ -221,7 +221,7 @@ static void send_quotas(struct sim *s, struct sim_launch *l, const uint8_t quota
 	sim_at(s, s->now + s->relay_ns, e);
 }
 
-/* If no worker is there, the word takes effect at once. */
+/* Sends a control word. Without workers, it takes effect at once. */
 static void tell_quotas(struct sim *s, struct sim_launch *l, const uint8_t quota[CTL_MAX_SMS])
 {
 	l->word++;
@@ -801,7 +801,7 @@ static void handle_deadline(struct sim *s, const struct sim_event *e)
 	decide_and_apply(s);
 }
 
-/* Advances the time, and adds up the occupied SM time. */
+/* Advances the time, and adds the occupied SM time to busy_ns. */
 static void pass_time(struct sim *s, uint64_t until)
 {
 	s->busy_ns += (double)s->occupied / SIM_CAPACITY * (double)(until - s->now);

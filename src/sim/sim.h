@@ -18,25 +18,25 @@
 /* Capacity of an SM. A worker takes 1 / workers_per_sm of it. For the engine, this is the SM's
  * shared memory. */
 #define SIM_CAPACITY 55440u
-#define SIM_THREADS  2048u /* the same, for threads */
+#define SIM_THREADS  2048u /* number of threads that fit on an SM */
 
 struct sim;
 struct sim_tenant;
 struct sim_launch {
 	struct sim_launch *next;   /* in order of creation */
 	struct sim_launch *behind; /* the next launch submitted to the same stream */
-	struct sim_launch *again;  /* the launch that repeats this one after its end */
+	struct sim_launch *again;  /* the launch that repeats this one after this one has ended */
 	struct sim_tenant *tenant;
 	struct sched_launch *handle;
 	char name[SIM_NAME_MAX + 1];
 	uint64_t id, kernel, total, block_ns,
-		before_ns; /* before_ns: duration of a copy before it in the stream */
+		before_ns; /* duration of the copy that precedes it in the stream */
 	uint32_t wps, stream, stream_priority, count;
 	/* percentage of an SM's bottleneck resource that a block needs in order to run in
 	 * block_ns */
 	uint32_t use;
 	uint64_t gap_ns;
-	/* done_ns: end of the last block, or when its program left. */
+	/* done_ns: end of its last block, or the time when its program left. */
 	uint64_t submit_ns, done_ns, ticket, finished, said;
 	uint32_t present, drains, answered, preemptions;
 	/* word: number of the last quota update that was sent to the launch. applied: number of the
@@ -45,9 +45,9 @@ struct sim_launch {
 	/* waited_ns: total time since submission without a worker on the device. wait_since_ns:
 	 * start of the period without workers that is not yet in that total. */
 	uint64_t waited_ns, wait_since_ns;
-	uint32_t line; /* line of the file; 0: none */
+	uint32_t line; /* its line in the file; 0: none */
 	bool started, arrived, done, granted, answering;
-	bool repeated; /* created at the end of another launch, as its `again` */
+	bool repeated; /* created as the `again` of another launch, when that one ended */
 	uint8_t quota[CTL_MAX_SMS], on_sm[CTL_MAX_SMS], used_sm[CTL_MAX_SMS];
 };
 
@@ -73,13 +73,13 @@ struct sim_tenant {
 	int priority;
 	uint32_t weight;
 	bool hold, gone;
-	uint8_t begin[CTL_MAX_SMS]; /* quotas of its new launches */
-	uint32_t n_begin;           /* SMs with a quota in begin */
+	uint8_t begin[CTL_MAX_SMS]; /* quotas with which its new launches begin */
+	uint32_t n_begin;           /* number of SMs with a quota in `begin` */
 	/* present: number of workers of all its launches. number: the tenant's own number of each
 	 * SM, plus one; 0: none yet. */
 	uint32_t present, n_numbers, number[CTL_MAX_SMS];
-	uint32_t on_sm[CTL_MAX_SMS], sms; /* its workers on each SM; number of SMs with any */
-	VEC(struct sim_stay) stays;       /* only if keeps_stays is set */
+	uint32_t on_sm[CTL_MAX_SMS], sms; /* its workers on each SM; number of SMs that have any */
+	VEC(struct sim_stay) stays;       /* recorded only if keeps_stays is set */
 	uint64_t next_id;
 };
 
@@ -90,7 +90,7 @@ struct sim_event {
 	struct sim_tenant *tenant;
 	uint32_t n, sm;
 	uint64_t value;
-	uint32_t line;  /* line of the file; 0: none */
+	uint32_t line;  /* its line in the file; 0: none */
 	uint8_t *quota; /* CTL_MAX_SMS bytes that the event owns, or NULL */
 };
 
@@ -101,9 +101,10 @@ struct sim_round {
 
 struct sim {
 	struct sched *sched;
-	struct durations *durations; /* the engine's model, as in heddled; made with the engine */
+	/* the engine's model, as in heddled; created with the engine */
+	struct durations *durations;
 	const struct sched_policy *policy;
-	char policy_options[SCHED_POLICY_OPTIONS]; /* for one of the engine's own policies */
+	char policy_options[SCHED_POLICY_OPTIONS]; /* used only with the built-in policies */
 	struct sched_options o;
 	uint64_t now, order, end, relay_ns, relaunch_ns;
 	struct sim_tenant *tenants, **last_tenant;
@@ -122,12 +123,12 @@ struct sim {
 	/* Called after each event; it must not change the simulation. NULL: none. */
 	void (*watch)(const struct sim *s, void *user);
 	void *watch_user;
-	uint32_t next_sm;    /* SM at which the dispatcher begins to search */
-	uint32_t words;      /* words sent to launches */
-	uint64_t occupied;   /* of SIM_CAPACITY, over all SMs */
+	uint32_t next_sm;    /* SM at which the dispatcher starts its next search */
+	uint32_t words;      /* number of control words sent so far */
+	uint64_t occupied;   /* occupied capacity of all SMs; SIM_CAPACITY is one full SM */
 	double busy_ns;      /* SM time that workers have occupied so far */
 	int status;          /* 0, or a negative errno that ends the run */
-	uint32_t error_line; /* line of the file with the error in error[]; 0: no line */
+	uint32_t error_line; /* line of the file that error[] is about; 0: no line */
 	char error[200];
 };
 
@@ -141,7 +142,7 @@ void sim_at(struct sim *s, uint64_t t, struct sim_event e);
 /* Runs until no events are left, or until s->end has passed. Returns 0, -ENOMEM, or -EINVAL if a
  * line of the file is not possible (error_line, error). */
 int sim_run(struct sim *s);
-/* Finds by name; NULL: there is none. s owns the result. */
+/* Find a tenant or a launch by name. Return NULL if there is none. s owns the result. */
 struct sim_tenant *sim_tenant(struct sim *s, const char *name);
 struct sim_launch *sim_launch(struct sim *s, struct sim_tenant *t, const char *name);
 /* Creates a tenant or a launch. Copies at most SIM_NAME_MAX bytes of the name. Returns NULL if
@@ -154,12 +155,13 @@ void sim_submit(struct sim *s, const struct sim_event *e);
 void sim_leave(struct sim *s, const struct sim_event *e);
 void sim_priority(struct sim *s, const struct sim_event *e); /* n: the new priority */
 void sim_weight(struct sim *s, const struct sim_event *e);   /* n: the new weight */
-/* SM time of the finished blocks of its launches, ns. */
+/* Returns the SM time of the finished blocks of the tenant's launches, in ns. */
 double sim_work(const struct sim *s, const struct sim_tenant *t);
 void sim_opaque(struct sim *s, const struct sim_event *e);
 void sim_copied(struct sim *s, const struct sim_event *e);
-void sim_idle(struct sim *s, const struct sim_event *e); /* n: 1 without tasks, 0 with tasks */
-void sim_pin(struct sim *s, const struct sim_event *e);  /* n: 1 pins, 0 unpins */
+/* n: 1 if the pool has no tasks, 0 if it has some. */
+void sim_idle(struct sim *s, const struct sim_event *e);
+void sim_pin(struct sim *s, const struct sim_event *e); /* n: 1 pins, 0 unpins */
 /* Writes the numbers of the SMs whose value in sms[0, n) is not 0, for example "0-3,5", or
  * "none". */
 void sim_sms_text(const uint8_t *sms, uint32_t n, char *ret, size_t max);

@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NUMBER_MAX 63u    /* characters of the number of a time */
-#define MAX_BURSTS 10000u /* limit for one line, because all are created in advance */
+#define NUMBER_MAX 63u    /* maximum number of characters in the number of a time */
+#define MAX_BURSTS 10000u /* maximum number in one line, because all are created in advance */
 
 #define reader_error(r, ...) diag_line_error((r)->diags, (r)->line, __VA_ARGS__)
 
@@ -74,7 +74,7 @@ void sim_real_name(char *name)
 
 /* ---- words ---- */
 
-/* Word i; NULL: the line has fewer words. */
+/* Returns word i, or NULL if the line has fewer words. */
 static char *word_at(struct sim_words *w, unsigned i)
 {
 	if (i >= w->n)
@@ -83,7 +83,7 @@ static char *word_at(struct sim_words *w, unsigned i)
 	return w->at[i];
 }
 
-/* The text after "key="; NULL: there is no such word. */
+/* Returns the text after "key=", or NULL if there is no such word. */
 static const char *value_of(struct sim_words *w, const char *key)
 {
 	size_t len = strlen(key);
@@ -174,7 +174,7 @@ static int priority_of(struct sim_reader *r, const char *text)
 
 static const char *check_name(struct sim_reader *r, const char *name)
 {
-	/* Repetitions append '#' and a number. */
+	/* Names of repetitions end with '#' and a number. */
 	if (strlen(name) > SIM_NAME_MAX - 11)
 		reader_error(
 			r, "name too long: '%.60s', at most %d bytes", name, SIM_NAME_MAX - 11);
@@ -292,7 +292,8 @@ static int read_opaque(struct sim_reader *r, struct sim_event e, struct sim_word
 		e.fn = sim_opaque;
 		e.n = 1;
 		sim_at(r->sim, t, e);
-		e.n = goes_on && i + 1 < count ? 2 : 0; /* the program waits for the last one */
+		/* The program always waits for the last burst. */
+		e.n = goes_on && i + 1 < count ? 2 : 0;
 		sim_at(r->sim, t + on, e);
 		e.fn = sim_copied;
 		if (copy)
@@ -302,7 +303,7 @@ static int read_opaque(struct sim_reader *r, struct sim_event e, struct sim_word
 	return 0;
 }
 
-/* at TIME idle TENANT LAUNCH [until=TIME] */
+/* Reads the line "at TIME idle TENANT LAUNCH [until=TIME]". */
 static int read_idle(struct sim_reader *r, struct sim_event e, struct sim_words *w)
 {
 	uint64_t until = read_time_of(r, w, "until", 0);

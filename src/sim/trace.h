@@ -18,21 +18,21 @@
 #define SIM_LINE_MAX 1023
 #define SIM_WORDS    24
 
-/* A line, split at blanks. */
+/* The words of one line. */
 struct sim_words {
 	char text[SIM_LINE_MAX + 1];
 	char *at[SIM_WORDS];
 	unsigned n;
-	uint32_t known; /* bit i: some reader knows at[i] */
+	uint32_t known; /* bit i: a function has read word at[i] */
 };
 
 struct sim_reader {
-	struct sim *sim;         /* initialized; receives the events */
-	struct diag_list *diags; /* names the file */
-	const char *only;        /* reads only the lines of this tenant; NULL: of all tenants */
-	uint32_t line;           /* number of the present line, from 1 */
+	struct sim *sim;         /* initialized by the caller; receives the events */
+	struct diag_list *diags; /* its name is that of the file */
+	const char *only;        /* if not NULL, only the lines of this tenant are read */
+	uint32_t line;           /* number of the current line, from 1 */
 	uint32_t n_tenants;
-	bool has_end; /* a line "run" was read */
+	bool has_end; /* a line "run" has been read */
 	/* Finds a policy that is not built in (sched_policy_is_file); NULL: there is none. */
 	const struct sched_policy *(*find)(void *user, const char *name);
 	void *find_user;

@@ -84,6 +84,12 @@ static int read_child(struct stage *s, struct arena *a, const struct stage_run *
 		return cli_error(s->c, NULL, "%s (%s): %s: %u of %s, results %s", name,
 			s->spec.name, child_status_text(child, status, sizeof(status)), rd.rounds,
 			COUNTED(run->rounds, "round"), rd.passed ? "correct" : "not all correct");
+	if (!high) {
+		res->low_kernel_rounds_ns = ARENA_ARRAY(a, double, rd.rounds);
+		if (!res->low_kernel_rounds_ns)
+			return cli_error(s->c, NULL, "out of memory");
+		memcpy(res->low_kernel_rounds_ns, rd.kernel, rd.rounds * sizeof(*rd.kernel));
+	}
 	*(high ? &res->high_ns : &res->low_ns) = median_of(rd.turnaround, rd.rounds);
 	*(high ? &res->high_kernel_ns : &res->low_kernel_ns) = median_of(rd.kernel, rd.rounds);
 	return CLI_OK;
@@ -152,11 +158,11 @@ void stage_read_events(const struct stage *s, struct arena *a, long from, struct
 		fclose(f);
 }
 
-static void measure_makespan(struct arena *a, const struct stage_run *run, struct stage_result *res)
+void stage_measure_makespan(struct arena *a, struct stage_result *res)
 {
-	double *spans = ARENA_ARRAY(a, double, run->rounds);
+	double *spans = ARENA_ARRAY(a, double, res->rounds);
 
-	for (unsigned i = 0; i < run->rounds; i++) {
+	for (unsigned i = 0; spans && i < res->rounds; i++) {
 		const struct stage_round *r = &res->at[i];
 		uint64_t from = r->low_launch_ns, to = MAX(r->low_done_ns, r->high_done_ns);
 
@@ -164,7 +170,7 @@ static void measure_makespan(struct arena *a, const struct stage_run *run, struc
 			from = r->high_launch_ns;
 		spans[i] = (double)(to - from);
 	}
-	res->makespan_ns = median_of(spans, run->rounds);
+	res->makespan_ns = spans ? median_of(spans, res->rounds) : 0;
 }
 
 int stage_run(
@@ -202,7 +208,7 @@ int stage_run(
 			r = read_child(s, a, run, i == 1, &child[i], &res);
 	if (r == CLI_OK) {
 		stage_read_events(s, a, from, &res);
-		measure_makespan(a, run, &res);
+		stage_measure_makespan(a, &res);
 		*ret = res;
 	}
 	child_finish(&child[0]);

@@ -62,7 +62,8 @@ struct stage_result {
 	struct stage_round *at; /* in the arena given */
 	double low_ns, high_ns; /* median turnaround; 0: took no part */
 	double low_kernel_ns, high_kernel_ns;
-	double makespan_ns; /* median */
+	double *low_kernel_rounds_ns; /* of each round */
+	double makespan_ns;           /* median */
 	uint64_t low_blocks;
 	unsigned checked, wrong;
 	/* managed: from the daemon's events */
@@ -97,6 +98,8 @@ void stage_close(struct stage *s);
 int stage_run(
 	struct stage *s, struct arena *a, const struct stage_run *run, struct stage_result *ret);
 
+/* Computes res->makespan_ns from res->at. */
+void stage_measure_makespan(struct arena *a, struct stage_result *res);
 /* Returns the length of heddled's event log; 0 if there is none. */
 long stage_events_end(const struct stage *s);
 /* Reads the events after offset `from`, and the figures that are counted from them. */

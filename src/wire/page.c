@@ -95,7 +95,7 @@ int wire_page_adopt(int fd, struct wire_page **ret)
 {
 	struct statfs fs;
 
-	if (fcntl(fd, F_GET_SEALS) < 0) /* first, as in map_sealed */
+	if (fcntl(fd, F_GET_SEALS) < 0) /* checked first, as in map_sealed */
 		return -EPROTO;
 	if (fstatfs(fd, &fs) < 0)
 		return -errno;

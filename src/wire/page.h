@@ -19,7 +19,7 @@
 #define WIRE_PAGE_MAGIC   0x6864706cu
 #define WIRE_PAGE_VERSION 9u
 #define WIRE_SLOTS        256u
-#define WIRE_INPUTS       12u /* sizes of a launch's inputs */
+#define WIRE_INPUTS       12u /* number of values that describe the size of a launch's input */
 
 /* The states of a slot. Each launch of the tenant passes through them once. doc/protocol.md says
  * who stores each state, and how long it lasts. heddled identifies a launch by its id. If a slot
@@ -35,11 +35,11 @@ enum wire_slot_state {
 
 /* How a launch ran. */
 enum wire_outcome {
-	WIRE_MANAGED, /* by workers that take blocks */
+	WIRE_MANAGED, /* by workers that claim blocks */
 	WIRE_GUARD,   /* each hardware block checks the quotas before it starts */
-	WIRE_GATED,   /* unchanged, after a gate in its stream */
+	WIRE_GATED,   /* unchanged, behind a gate in its stream */
 	WIRE_PLAIN,   /* unchanged, but other launches of the same kernel can be managed */
-	WIRE_OPAQUE,  /* unchanged, like all launches of its kind */
+	WIRE_OPAQUE,  /* unchanged; no launch of this kind can be managed */
 	WIRE_UNSEEN,  /* unchanged, because its module was loaded without the shim's knowledge */
 	WIRE_OUTCOMES
 };
@@ -50,7 +50,7 @@ enum wire_reason {
 #undef REASON
 	WIRE_REASONS
 };
-extern const char *const wire_outcome_names[WIRE_OUTCOMES]; /* "managed" ... */
+extern const char *const wire_outcome_names[WIRE_OUTCOMES]; /* "managed", … */
 extern const struct wire_reason_row {
 	enum wire_outcome outcome;
 	const char *name, *text;
@@ -63,7 +63,7 @@ uint64_t wire_outcomes(
 struct json;
 void wire_reasons_json(const uint64_t launched[WIRE_REASONS], struct json *j);
 
-/* One managed launch. */
+/* The page's part for one managed launch. */
 struct wire_slot {
 	/* Quotas and progress of the launch. The writers of these fields:
 	 * - The shim clears all of them before the launch.
@@ -71,51 +71,51 @@ struct wire_slot {
 	 *   writes seq, same and quota.
 	 * - The GPU writes the other fields. */
 	struct ctl_host host;
-	/* tenant */
-	uint32_t state;     /* also daemon: CLOSED -> FREE */
-	uint32_t gen;       /* ctl_args.gen */
-	uint64_t id;        /* of the launch in this tenant, increasing */
+	/* Written by the tenant: */
+	uint32_t state;     /* heddled also writes it: CLOSED -> FREE */
+	uint32_t gen;       /* value of ctl_args.gen */
+	uint64_t id;        /* number of the launch within its tenant, increasing */
 	uint64_t kernel;    /* hash of the kernel's code: equal kernels have equal hashes */
-	uint64_t total;     /* blocks */
-	uint64_t submit_ns; /* CLOCK_MONOTONIC of the program's call */
+	uint64_t total;     /* number of blocks */
+	uint64_t submit_ns; /* CLOCK_MONOTONIC time of the program's call */
 	uint32_t grid[3], block[3];
-	uint32_t shared_bytes;   /* of a block, static and dynamic */
-	uint32_t regs;           /* of a thread */
-	uint32_t workers_per_sm; /* most workers of the launch on an SM */
+	uint32_t shared_bytes;   /* per block, static and dynamic */
+	uint32_t regs;           /* per thread */
+	uint32_t workers_per_sm; /* maximum number of the launch's workers on an SM */
 	/* number of grids launched for this launch so far: the original one, and one for each time
 	 * that it resumed */
 	uint32_t launches;
 	/* priority of its stream within the tenant: 0 is the default, greater numbers run first */
 	uint32_t priority;
-	uint32_t guard; /* 1: the guard form (ctl/control.h); 0: workers */
-	char name[64];  /* the kernel's, truncated, NUL-terminated */
-	/* daemon */
+	uint32_t guard; /* 1: it has the guard form (ctl/control.h); 0: it has workers */
+	char name[64];  /* name of the kernel, truncated and NUL-terminated */
+	/* Written by heddled: */
 	/* 1: the launch can run; 0: it has no SMs (heddled has preempted it or not started it). For
 	 * each increment of host.drains the tenant must launch one more grid of workers, once three
 	 * things are true: this field is 1, heddled has sent quotas for this launch, and the launch
 	 * is not done. */
 	uint32_t granted;
-	uint32_t preemptions; /* so far, of this launch */
+	uint32_t preemptions; /* of this launch so far */
 	/* heddled increments this counter when the launch gets SMs back while some of its workers
 	 * may still run. The counter never decreases, even when the slot is used for another
 	 * launch. Once the launch has arrived, the tenant launches one more grid of workers for
 	 * each increment. Workers that exceed the quota exit at once. */
 	uint32_t grow;
-	/* tenant */
+	/* Written by the tenant: */
 	/* 1: the launch is a pool of tasks that has no task now. All other launches get SMs before
 	 * it, and it never counts as stalled. After each change of this field the tenant wakes
 	 * heddled, if `watch` is set. */
 	uint32_t idle;
-	uint32_t claim; /* blocks that a worker claims at a time */
+	uint32_t claim; /* number of blocks that a worker claims at a time */
 	/* Input sizes of the launch, one for each of its first parameters of 1, 2, 4 or 8 bytes, in
 	 * order: the bytes of the allocation that a pointer refers to, or the value of an integer;
 	 * 0 if not known. */
 	float input[WIRE_INPUTS];
-	/* daemon */
+	/* Written by heddled: */
 	/* number of hardware blocks in the next grid of workers that the tenant launches; stored
 	 * before `grow`. 0: as many as fit on the device */
 	uint32_t newcomers;
-	/* tenant */
+	/* Written by the tenant: */
 	/* total hardware blocks in all grids of the launch so far; 0: the shim does not count
 	 * them */
 	uint32_t hardware_blocks;
@@ -133,10 +133,10 @@ struct wire_slot {
 #define WIRE_FAR_AHEAD (1u << 30)
 
 struct wire_page {
-	uint32_t magic, version, bytes, n_slots; /* the daemon, before WELCOME */
+	uint32_t magic, version, bytes, n_slots; /* the daemon sets these before WELCOME */
 	uint32_t tenant, priority, weight, pad0;
 	uint32_t pad1[24];
-	/* daemon -> tenant */
+	/* Written by heddled: */
 	/* 1: the tenant wakes heddled for every launch. The tenant must read this field after it
 	 * has published the slot. In two cases the tenant wakes heddled even if this field is 0:
 	 * - `begin` is set, because `begin` may be about to change
@@ -159,8 +159,8 @@ struct wire_page {
 	/* 1: waking a sleeping thread on this machine takes as long as switching tenants. So a
 	 * thread polls for a while when a launch waits for SMs. */
 	uint32_t slow_wake;
-	uint32_t pinned; /* the value of pin that is in effect */
-	uint32_t gates;  /* 1: launches may wait in their streams: */
+	uint32_t pinned; /* the value of `pin` that is in effect now */
+	uint32_t gates;  /* 1: launches may wait in their streams, behind gates */
 	/* Gates of unmanaged launches with a number up to this (as opaque_submitted counts) are
 	 * open. Streams wait for this value. After heddled's death the shim writes it. */
 	uint32_t allowed;
@@ -170,24 +170,25 @@ struct wire_page {
 	uint32_t bound_us;
 	/* Totals over this tenant's life, for programs that read the page after the tenant has
 	 * ended. */
-	uint64_t waited_ns; /* time that arrived launches waited for others, */
-	uint64_t ran_ns;    /* and time that they ran, as far as the daemon saw it */
+	uint64_t waited_ns; /* time that arrived launches waited for other launches */
+	uint64_t ran_ns;    /* time that launches ran, as far as heddled saw it */
 	uint64_t preempted; /* number of preemptions */
 	uint32_t left;      /* 1: the tenant has left, and these totals are final */
 	uint32_t pad2;
-	uint64_t joined_ns; /* CLOCK_MONOTONIC of its first HELLO; 0: not yet */
+	uint64_t joined_ns; /* CLOCK_MONOTONIC time of its first HELLO; 0: not sent yet */
 	/* Shared memory's part of an SM's on-chip memory for managed kernels, in percent. 0: the
 	 * program or the driver chooses. */
 	uint32_t carveout;
 	uint32_t pad3[11];
-	/* tenant -> daemon */
+	/* Written by the tenant: */
 	/* number of unmanaged launches so far (kernels, graphs, …); wraps */
 	uint32_t opaque_submitted;
 	/* number of unmanaged launches known to be complete; up to date only while follow is set */
 	uint32_t opaque_completed;
-	uint32_t opaque_waiting; /* threads that wait in a launch call because of hold */
+	/* number of threads that wait in a launch call because of `hold` */
+	uint32_t opaque_waiting;
 	uint32_t pad4;
-	uint64_t kick_ns; /* CLOCK_MONOTONIC of the last kick */
+	uint64_t kick_ns; /* CLOCK_MONOTONIC time of the last kick */
 	/* The tenant increments this field before and after a driver call that waits for running
 	 * launches and holds a lock that the launch of a resume would need. While the field is odd,
 	 * no launch of the tenant may be preempted. After each change the tenant wakes heddled, and

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Outcomes and reasons of launches as words. */
+/* The words for outcomes and reasons of launches. */
 #include "base/json.h"
 #include "wire/page.h"
 

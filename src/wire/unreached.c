@@ -26,7 +26,7 @@ static const char *kind_of(mode_t mode)
 				: "a device";
 }
 
-/* Cuts the last name off a path. Returns false at the root. */
+/* Removes the last name from a path. Returns false at the root. */
 static bool cut_name(char *path)
 {
 	char *slash = strrchr(path, '/');
@@ -61,7 +61,7 @@ static void advise_folder(const char *folder, struct wire_unreached *ret)
 		snprintf(ret->todo, sizeof(ret->todo), "%s", name_another);
 }
 
-/* There is no such folder, and this user may not make it. */
+/* Explains that the folder does not exist and that this user cannot create it. */
 static void explain_no_folder(const char *path, char *folder, int error, struct wire_unreached *ret)
 {
 	struct stat st;
@@ -165,7 +165,7 @@ static void explain_other_type(const char *path, struct wire_unreached *ret)
 	snprintf(ret->todo, sizeof(ret->todo), "%s", name_another);
 }
 
-/* The daemon, or another program, that listens on the socket. */
+/* Explains an error of the program that listens on the socket: heddled or another one. */
 static void explain_listener(const char *path, int error, struct wire_unreached *ret)
 {
 	const char *what;
@@ -182,7 +182,7 @@ static void explain_listener(const char *path, int error, struct wire_unreached 
 		what = "closed the connection without an answer";
 		snprintf(ret->todo, sizeof(ret->todo), "heddled's log says why");
 		break;
-	default: /* a timeout */
+	default: /* a timeout, or an unexpected error */
 		what = "does not answer";
 		snprintf(ret->todo, sizeof(ret->todo),
 			"see whether it is stopped; nothing is shared until it answers");

@@ -9,7 +9,7 @@
 
 struct wire_unreached {
 	char what[320], todo[200];
-	/* No heddled runs there, and nothing is in its way. */
+	/* No heddled runs there, but one could be started. */
 	bool is_none;
 };
 

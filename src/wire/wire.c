@@ -213,7 +213,7 @@ int wire_recv(int sock, void *msg, size_t max, int *ret_fds, unsigned max_fds, u
 	if (n < 0 && errno == ECONNRESET) {
 		n = receive_packet(sock, &m, &since);
 		if (n == 0) {
-			take_fds(&m, NULL, 0); /* the packet is empty, but may have descriptors */
+			take_fds(&m, NULL, 0); /* the packet is empty, but may carry descriptors */
 			return -ECONNRESET;
 		}
 	}
@@ -242,12 +242,12 @@ int wire_peek(int sock, void *msg, size_t max, bool *ret_has_fds)
 {
 	union {
 		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(struct ucred))]; /* and for no descriptor */
+		char room[CMSG_SPACE(sizeof(struct ucred))]; /* no space for descriptors */
 	} control;
 	struct iovec iov = {.iov_base = msg, .iov_len = max};
 	struct msghdr m;
 	ssize_t n;
-	int tries = 2; /* the system reports a reset once, and then goes on */
+	int tries = 2; /* the system reports a reset only once, so the second try can succeed */
 
 	do {
 		m = (struct msghdr){.msg_iov = &iov,

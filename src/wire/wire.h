@@ -31,18 +31,18 @@ enum wire_type {
 	/* daemon -> tenant, with descriptors: the memfd of the page (the tenant's own page if it
 	 * brought one), heddled's eventfd, and an eventfd for the tenant alone */
 	WIRE_WELCOME,
-	WIRE_REFUSED, /* daemon -> any peer: the reason; the sender closes */
+	WIRE_REFUSED, /* daemon -> any peer: the reason of a refusal; the sender then closes */
 	WIRE_LIST,    /* tool -> daemon: ps, top */
 	WIRE_ROW,     /* daemon -> tool: one tenant or one launch */
-	WIRE_STATUS,  /* tool -> daemon, and back with the values */
+	WIRE_STATUS,  /* tool -> daemon: a question; daemon -> tool: the values */
 	WIRE_END,     /* daemon -> tool: the answer is complete */
 	/* tool -> daemon: changes a tenant's priority or weight; heddled replies with END */
 	WIRE_SET,
 	/* tool -> daemon: requests the records of the user's kernels; root gets those of all
 	 * users */
 	WIRE_PROFILE,
-	WIRE_KERNEL, /* daemon -> tool: one kernel, followed by its SHAPEs */
-	WIRE_SHAPE,  /* daemon -> tool: launches of one shape */
+	WIRE_KERNEL, /* daemon -> tool: one kernel; its SHAPE messages follow */
+	WIRE_SHAPE,  /* daemon -> tool: the record of launches of one shape */
 	/* daemon -> tenant: the page has changed. A tenant that has not read the last ones gets no
 	 * more. heddled writes to no descriptor that it shares with a tenant: the tenant could
 	 * change the flags of the open file, so that the write blocks. */
@@ -57,13 +57,13 @@ struct wire_hello {
 	/* requested priority: 0 low, 1 normal, 2 high; any level below WIRE_PRIORITIES is
 	 * possible */
 	int32_t priority;
-	uint32_t weight; /* requested, 1 to 1000 */
+	uint32_t weight; /* as requested, 1 to 1000 */
 	uint32_t n_sms, threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm;
 	uint32_t is_cpu_device;
-	char device[64];      /* UUID as text: tenants of one device compete */
-	char device_name[64]; /* the product name */
-	char name[64];        /* program */
-	char group[32];       /* the option --class */
+	char device[64];      /* UUID as text; only tenants of one device compete */
+	char device_name[64]; /* product name of the device */
+	char name[64];        /* name of the program */
+	char group[32];       /* value of the option --class */
 	char driver[32];      /* version of the driver, from cuDriverGetVersion */
 };
 struct wire_welcome {
@@ -71,78 +71,78 @@ struct wire_welcome {
 	uint32_t tenant, page_bytes;
 	int32_t priority; /* as granted */
 	uint32_t weight;
-	uint32_t mps;            /* 1: tenants run at the same time */
-	uint32_t min_managed_ns; /* shorter kernels are not managed */
-	uint32_t latency_ns;     /* longest time for a claim of several blocks */
+	uint32_t mps;            /* 1: MPS is on, so tenants run at the same time */
+	uint32_t min_managed_ns; /* kernels shorter than this are not managed */
+	uint32_t latency_ns;     /* maximum duration of a claim of several blocks */
 	char mps_pipe[108];
 };
 struct wire_refused {
 	struct wire_head head;
-	int32_t error; /* errno */
+	int32_t error; /* errno of the refusal */
 	char why[236];
 };
 struct wire_row {
 	struct wire_head head;
-	uint32_t kind; /* 0 tenant, 1 launch */
+	uint32_t kind; /* 0: a tenant, 1: a launch */
 	uint32_t tenant, pid, uid;
 	int32_t priority;
-	uint32_t weight, state; /* enum wire_row_state */
+	uint32_t weight, state; /* state: enum wire_row_state */
 	uint32_t preemptions, launches;
 	uint64_t id, total, finished, waited_ns, predicted_ns, remaining_ns;
 	/* running time by the launch's own report; UINT64_MAX: not known, also in the three fields
 	 * above */
 	uint64_t ran_ns;
-	uint64_t age_ns; /* a tenant's */
+	uint64_t age_ns; /* for a tenant */
 	/* For a tenant, if the policy divides time by shares, both in 1/1000: the share of the
 	 * device's time to which the tenant's weight entitles it, and its part of the time that all
 	 * tenants have used since the set of tenants last changed. UINT32_MAX if it is not known,
 	 * or if the policy does not divide time by shares. */
 	uint32_t share_wanted, share_had;
-	uint64_t launched[WIRE_REASONS]; /* a tenant's, by reason */
+	uint64_t launched[WIRE_REASONS]; /* for a tenant, by reason */
 	char name[64], group[32], device[64], device_name[64];
 };
 enum wire_row_state { WIRE_IDLE, WIRE_QUEUED, WIRE_RUNNING, WIRE_PREEMPTED, WIRE_HELD };
-#define WIRE_PER_SM 32u /* most blocks on an SM */
+#define WIRE_PER_SM 32u /* maximum number of blocks on an SM */
 struct wire_kernel {
 	struct wire_head head;
 	uint32_t uid, n_sms, n_shapes;
-	uint32_t claim; /* blocks of the workers' last claims; 0: not known */
+	uint32_t claim; /* number of blocks that a worker last claimed at a time; 0: unknown */
 	uint64_t code, launches;
-	uint64_t cost_ns; /* of a preemption: the mean of n_costs */
+	uint64_t cost_ns; /* cost of a preemption: the mean of n_costs measurements */
 	uint32_t n_costs;
-	uint32_t n_errors;             /* number of predictions for shapes that had never run: */
-	float error_mean, error_worst; /* their relative errors */
+	uint32_t n_errors;             /* number of predictions for shapes that had never run */
+	float error_mean, error_worst; /* relative errors of these predictions */
 	/* element i: an SM's time for one block, while i + 1 blocks share the SM; 0: not known */
 	float curve_ns[WIRE_PER_SM];
 	char name[64], device[64], driver[32];
 };
 struct wire_shape {
 	struct wire_head head;
-	uint32_t threads, shared_bytes; /* of a block */
-	uint64_t total;                 /* blocks */
-	float input[WIRE_INPUTS];       /* wire_slot */
+	uint32_t threads, shared_bytes; /* per block */
+	uint64_t total;                 /* number of blocks */
+	float input[WIRE_INPUTS];       /* as in wire_slot */
 	uint64_t launches, mean_ns, moving_ns;
 	/* The first launch's predicted time (UINT64_MAX: none), and its measured time. */
 	uint64_t predicted_ns, first_ns;
 };
-#define WIRE_AS_IT_IS   (-1)  /* keeps the priority */
-#define WIRE_WEIGHT_MAX 1000u /* the smallest is 1 */
+#define WIRE_AS_IT_IS   (-1)  /* the priority stays the same */
+#define WIRE_WEIGHT_MAX 1000u /* minimum: 1 */
 struct wire_set {
 	struct wire_head head;
 	uint32_t tenant;
 	int32_t priority;
-	uint32_t weight, pad; /* weight 0: keeps the weight */
+	uint32_t weight, pad; /* weight 0: the weight stays the same */
 };
-#define WIRE_MPS_SILENT "not answering" /* wire_status.mps: this, on, or off */
+#define WIRE_MPS_SILENT "not answering" /* wire_status.mps is this text, "on" or "off" */
 struct wire_status {
 	struct wire_head head;
 	uint32_t pid, uptime_s, tenants, launches;
 	uint64_t grants, preemptions, refused, bad_messages, decisions;
-	/* from the store to the drain, of the last 1,000 */
+	/* time from a control word to the drain, over the last 1,000 hand-overs */
 	uint64_t handover_p50_ns, handover_p99_ns;
-	/* the highest priority that the asking user may have, */
+	/* the highest priority that the asking user may request */
 	int32_t may_priority;
-	uint32_t may_weight; /* and the greatest weight */
+	uint32_t may_weight; /* the greatest weight that it may request */
 	char policy[32], version[32], socket[108], mps[32];
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* base: arenas, vectors, string buffers, hashes. */
+/* Tests src/base: arenas, vectors, string buffers, hashes. */
 #include "base/text.h"
 #include "unit.h"
 
@@ -18,7 +18,7 @@ static void arena_limits(void **state)
 
 	arena_init(&a, 1 << 20);
 	p = arena_alloc(&a, 3);
-	q = arena_zalloc(&a, 70000); /* more than a chunk */
+	q = arena_zalloc(&a, 70000); /* larger than a chunk */
 	assert_non_null(p);
 	assert_non_null(q);
 	assert_int_equal((uintptr_t)p % 16, 0);
@@ -70,13 +70,13 @@ static void string_buffers(void **state)
 	assert_memory_equal(b.at + b.len - 8, "498,499,", 8);
 	memset(big, 'x', sizeof(big) - 1);
 	big[sizeof(big) - 1] = 0;
-	strbuf_printf(&b, "%s", big); /* more than is free */
+	strbuf_printf(&b, "%s", big); /* larger than the free space */
 	assert_int_equal(b.len, 1890 + 4999);
 	strbuf_puts(&b, "end");
 	assert_string_equal(b.at + b.len - 4, "xend");
 	strbuf_add(&b, "a\0b", 3);
 	assert_int_equal(b.len, 1890 + 4999 + 6);
-	strbuf_add(&b, "", SIZE_MAX / 2); /* refused before anything is read */
+	strbuf_add(&b, "", SIZE_MAX / 2); /* refused before any byte is read */
 	assert_true(b.failed);
 	strbuf_puts(&b, "ignored");
 	assert_int_equal(b.len, 1890 + 4999 + 6);
@@ -92,7 +92,8 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Every byte and every length count: no two of these inputs may meet (2^-40 by chance). */
+/* Every byte and the length affect the hash: no two of these inputs may have the same one (2^-40
+ * by chance). */
 static void hash_differs(void **state)
 {
 	static uint64_t h[64 * 64 * 2 + 64];
@@ -110,7 +111,7 @@ static void hash_differs(void **state)
 				buf[i] ^= bit;
 			}
 	}
-	/* On average half of the bits change. */
+	/* About half of the bits must change on average. */
 	assert_in_range(bits / n, 30, 34);
 	qsort(h, n, sizeof(*h), by_value);
 	for (size_t i = 1; i < n; i++)
@@ -145,7 +146,7 @@ static void sha_vectors(void **state)
 	hex_encode(digest, 32, text);
 	assert_string_equal(
 		text, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
-	/* 55, 56 and 64 bytes: where the padding changes its shape. */
+	/* 55, 56 and 64 bytes: the sizes at which the padding changes. */
 	sha256(million, 55, digest);
 	hex_encode(digest, 32, text);
 	assert_string_equal(
@@ -161,8 +162,8 @@ static void sha_vectors(void **state)
 	free(million);
 }
 
-/* Characters that a terminal would obey, or that would change the order of others, in UTF-8 and as
- * bytes that are no UTF-8; and characters that stay. */
+/* Control characters and bidirectional overrides, in UTF-8 and as bytes that are not UTF-8; and
+ * characters that are kept. */
 static void plain_text(void **state)
 {
 	static const struct {
@@ -175,10 +176,10 @@ static void plain_text(void **state)
 		{"\x1b[2Jx\x7fy\x01z", "?[2Jx?y?z"},
 		{"\x9b"
 		 "31mx",
-			"?31mx"}, /* C1 as a byte, */
+			"?31mx"}, /* C1 control as a byte */
 		{"\xc2\x9b"
 		 "31mx\xc2\x85y",
-			"??31mx??y"}, /* and as UTF-8 */
+			"??31mx??y"}, /* C1 controls as UTF-8 */
 		{"a\xe2\x80\xae"
 		 "b\xe2\x80\xaa"
 		 "c\xe2\x81\xa6"
@@ -194,7 +195,7 @@ static void plain_text(void **state)
 		 "f",
 			"a???b???c???d???e??f"},
 		{"\xff\xfe\xc0\xaf\xed\xa0\x80\xf4\x90\x80\x80", "???????????"},
-		{"end \xe2\x82", "end ??"}, /* a character that is cut */
+		{"end \xe2\x82", "end ??"}, /* a truncated character */
 		{"\xf3\xa0\x80\xa0tag", "????tag"},
 	};
 
@@ -205,7 +206,7 @@ static void plain_text(void **state)
 		text_plain(text, strlen(text), "");
 		assert_string_equal(text, rows[i].to);
 	}
-	for (unsigned c = 0; c < 256; c++) { /* each byte alone */
+	for (unsigned c = 0; c < 256; c++) { /* each byte on its own */
 		char text[3] = {'x', (char)c, 'y'};
 
 		text_plain(text, 3, "\t");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Names of kernels as compilers mangle them. */
+/* Tests the demangling of kernels' names. */
 #include "base/demangle.h"
 #include "unit.h"
 
@@ -61,7 +61,7 @@ static void names(void **state)
 	}
 }
 
-/* Names for people: of symbols that were cut to 63 bytes, too. */
+/* Short names for messages, also for symbols that were truncated to 63 bytes. */
 static void names_for_people(void **state)
 {
 	static const struct {
@@ -104,7 +104,8 @@ static void no_names(void **state)
 	}
 }
 
-/* Each argument's name is twice as long as the one before: the last ones would fill any memory. */
+/* Each argument's name is twice as long as the one before, so the last ones would fill any
+ * memory. */
 static void too_long(void **state)
 {
 	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -115,7 +116,7 @@ static void too_long(void **state)
 	strbuf_puts(&short_tail, "_Z1f1aIS_S_E");
 	for (unsigned i = 0; i < 34; i += 2)
 		strbuf_printf(&short_tail, "1aIS%c_S%c_E", digits[i], digits[i]);
-	/* from S10_ on, after names that nothing refers to */
+	/* substitutions from S10_ on, after names that nothing refers to */
 	strbuf_puts(&long_tail, "_Z1f");
 	for (unsigned i = 0; i < 40; i++)
 		strbuf_printf(&long_tail, "2x%c", i < 26 ? 'a' + (int)i : 'A' + (int)i - 26);
@@ -159,12 +160,12 @@ static void matches(void **state)
 		assert_int_equal(demangle_matches(scale, rows[i].wanted), rows[i].is);
 	assert_true(demangle_matches("plain", "plain"));
 	assert_false(demangle_matches("plain", "plai"));
-	/* A "::" within arguments is no end of a name. */
+	/* A "::" within arguments does not end a name. */
 	assert_false(demangle_matches("_Z1fIN2ns1SEEvT_", "S>"));
 	assert_true(demangle_matches("_ZN12_GLOBAL__N_14kernEPA4_f", "kern(float (*) [4])"));
 }
 
-/* The names that can be read without libstdc++. */
+/* Names that can be read without libstdc++. */
 static void matches_beginning(void **state)
 {
 	static const char *const cut = "_ZN2ns5scaleIfLi4E";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* diag and log: what is shown, and that hostile input cannot make it long or odd. */
+/* Tests diag and log: their output, and that hostile input cannot make it long or corrupt it. */
 #include "unit.h"
 
 #include "base/diag.h"
@@ -59,7 +59,8 @@ static void odd_places(void **state)
 {
 	static const char text[] = "ab\x1b[2J\n";
 
-	/* Past the end of the line, past the end of the file, no text at all, a terminal escape. */
+	/* A position past the end of the line, one past the end of the file, no text at all, and
+	 * a terminal escape. */
 	diag_init(&list, &arena, "x", text, sizeof(text) - 1);
 	diag_add(&list, DIAG_ERROR, 1, 99, 5, "one");
 	diag_add(&list, DIAG_ERROR, 9, 1, 1, "two");
@@ -82,7 +83,8 @@ static void long_line(void **state)
 	render();
 	assert_true(out.len < 500);
 	assert_non_null(strchr(out.at, '!'));
-	/* The caret stands under the mark: equal distance from the starts of their lines. */
+	/* The caret is under the marked character: both are equally far from the starts of their
+	 * lines. */
 	line = strchr(out.at, '\n') + 1;
 	next = strchr(line, '\n') + 1;
 	assert_int_equal(strchr(line, '!') - line, strchr(next, '^') - next);

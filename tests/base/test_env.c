@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What heddle makes of words that people type: environment variables, counts, misspelt names. */
+/* Tests how heddle reads words that people type: environment variables, counts, misspelt names. */
 #include "base/environment.h"
 #include "base/text.h"
 #include "unit.h"
@@ -17,7 +17,7 @@ static void say(void *user, enum env_variable which, const char *line)
 	strbuf_printf(&said, "%u %s\n", which, line);
 }
 
-/* NAME=VALUE alone among heddle's variables; what is said of it, or "". */
+/* Sets NAME=VALUE as heddle's only variable, and returns the warning, or "". */
 static const char *check(const char *name, const char *value)
 {
 	strbuf_finish(&said);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* json: the writer's text, read back by eye here and by an independent reader in the suite cli. */
+/* Tests the JSON writer. Its text is compared here with expected strings, and parsed by an
+ * independent reader in the suite cli. */
 #include "unit.h"
 
 #include "base/json.h"
@@ -56,13 +57,15 @@ static void check_str(const char *in, const char *expect)
 static void strings(void **state)
 {
 	check_str("a\"b\\c\n\t\x01\x7f", "\"a\\\"b\\\\c\\n\\t\\u0001\\u007f\"\n");
-	/* JSON is also read on a terminal: C1, an override of direction, a tag. */
+	/* JSON is also read on terminals, so C1 controls, direction overrides and tags are
+	 * escaped. */
 	check_str("\xc2\x9b"
 		  "31m\xe2\x80\xae\xf3\xa0\x80\xa1",
 		"\"\\u009b31m\\u202e\\udb40\\udc21\"\n");
 	check_str("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80",
 		"\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\"\n");
-	/* Cut short, overlong, surrogate, past the end, lone tail: one U+FFFD a byte. */
+	/* Truncated, overlong, surrogate, beyond the last code point, a lone tail: each byte
+	 * becomes one U+FFFD. */
 	check_str("\xe2\x82", "\"\xef\xbf\xbd\xef\xbf\xbd\"\n");
 	check_str("\xc0\xaf", "\"\xef\xbf\xbd\xef\xbf\xbd\"\n");
 	check_str("\xed\xa0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"\n");

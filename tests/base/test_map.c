@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The hash table beside a plain array that does the same. */
+/* Compares the hash table with a plain array. */
 #include "base/base.h"
 #include "base/map.h"
 #include "unit.h"
@@ -13,7 +13,7 @@
 
 static int values[KEYS];
 
-/* Compares the map with the array `has`, of which value i belongs to keys[i]. */
+/* Compares the map with the array `has`: has[i] says whether keys[i] is in the map. */
 static void compare(const struct hash_map *m, const uint64_t *keys, const bool *has)
 {
 	const struct hash_map_entry *e = NULL;
@@ -34,7 +34,7 @@ static void compare(const struct hash_map *m, const uint64_t *keys, const bool *
 	assert_int_equal(seen, n);
 }
 
-/* Adds and removes at random. `spread` 0: keys that differ in high bits only. */
+/* Adds and removes random keys. With `spread` 0, keys differ only in their high bits. */
 static void at_random(uint64_t spread)
 {
 	struct hash_map m = {0};
@@ -62,7 +62,7 @@ static void at_random(uint64_t spread)
 static void numbers(void **state)
 {
 	(void)state;
-	at_random(1); /* 0 is a key, too */
+	at_random(1); /* 0 is a valid key */
 	at_random(16);
 	at_random(0);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Numbers in text: what is one, where it ends, and what is refused. */
+/* Tests numbers in text: what is accepted, where a number ends, and what is refused. */
 #include "base/base.h"
 #include "base/number.h"
 #include "unit.h"
@@ -71,7 +71,7 @@ static void scaled(void **state)
 	assert_int_equal(n, 2ull << 30);
 }
 
-/* Each kind of refusal, of a plain number and of one with a unit. */
+/* Each kind of refusal, for plain numbers and numbers with a unit. */
 static void wholes(void **state)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tables and elements of pictures: their exact text. */
+/* Tests the exact text of tables and of elements of pictures. */
 #include "base/svg.h"
 #include "base/table.h"
 

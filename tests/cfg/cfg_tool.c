@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* cfg_tool write FILE            every function taken apart into a graph and written from that
- * cfg_tool shuffle FILE [SEED]   the same with the statements of each block in another order, as
- * far as registers and must_order allow: what effects leave out shows Prints the module, which
- * has been validated. */
+/* cfg_tool write FILE            converts every function to a graph, and writes it from that
+ * cfg_tool shuffle FILE [SEED]   the same, with each block's statements in another order, as far
+ *                                as registers and must_order allow, to expose missing effects
+ * Prints the module, which has been validated. */
 #include "draft_from.h"
 #include "must_order.h"
 #include "ptx/graft.h"
@@ -15,25 +15,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_MAX 3000 /* units of a block that is shuffled: each is compared with each */
+/* maximum number of units in a shuffled block: each is compared with every other one */
+#define BLOCK_MAX 3000
 
 static struct diag_list *diags;
 static uint64_t seed, drawn;
 static unsigned long moved, units;
 
-/* What stays together: a statement, a call with its braces, a chain over the carry flag is kept by
- * the order that it asks for. */
+/* Statements that stay together: a single statement, or a call with its braces. must_order keeps
+ * the order of instructions that use the carry flag. */
 struct unit {
 	uint32_t first, n;
-	uint32_t waits; /* for so many */
+	uint32_t waits; /* number of units that must come before */
 };
 
 struct shuffle {
 	const struct ptx_func *f;
 	const ptx_body *old;
 	VEC(struct unit) units;
-	uint8_t *before; /* [i * n + k]: i before k */
-	/* Of the unit looked at: the registers, as bits 1 (read) and 2 (written). */
+	uint8_t *before; /* [i * n + k]: i must come before k */
+	/* Registers of the current unit, as bits 1 (read) and 2 (written). */
 	uint8_t *regs;
 	uint8_t clash;
 };
@@ -119,7 +120,7 @@ static void find_order(struct shuffle *s)
 	}
 }
 
-/* One of those that wait for nothing, drawn; then the next. */
+/* Draws one of the units that wait for no other, appends it, and repeats. */
 static int put_units(struct shuffle *s, ptx_body *out)
 {
 	size_t n = s->units.len;

@@ -18,7 +18,7 @@ static bool is_table(const struct ptx_stmt *s)
 	return s->kind == PTX_DIRECTIVE && s->sym && !strcmp(s->text, ".branchtargets");
 }
 
-/* Blocks by their labels. */
+/* Maps labels to blocks. */
 struct label {
 	const struct ptx_sym *sym;
 	uint32_t block;
@@ -27,7 +27,7 @@ struct label {
 struct drafting {
 	const struct cfg *g;
 	struct cfg_draft *d;
-	VEC(struct label) labels; /* sorted by address */
+	VEC(struct label) labels; /* sorted by symbol address */
 };
 
 static int by_address(const void *a, const void *b)
@@ -108,7 +108,7 @@ static void look_for_label(void *user, struct ptx_opd *o)
 	*found |= sym && sym->kind == PTX_SYM_LABEL;
 }
 
-/* Returns true if an instruction that is not a known branch names a label, for whatever purpose. */
+/* Returns true if an instruction other than a known branch names a label, for whatever purpose. */
 static bool names_label(const struct ptx_stmt *s)
 {
 	struct ptx_stmt copy = *s;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Takes a function apart, so that cfg_write can be tested with the graphs of any code. */
+/* Converts a function to a draft, so that cfg_write can be tested with the graphs of any code. */
 #ifndef HEDDLE_TESTS_CFG_DRAFT_FROM_H
 #define HEDDLE_TESTS_CFG_DRAFT_FROM_H
 

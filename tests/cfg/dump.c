@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* dump FILE.ptx: the graph of each function; the lines must be those of the file's comments
- * "// expect LINE" in order. BLESS=1 prints what the comments ought to be. */
+/* dump FILE.ptx: prints the graph of each function; the lines must match the comments "// expect
+ * LINE" in the file, in order. BLESS=1 prints the comments as they should be. */
 #include "print_graph.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Which instructions of a thread may change places, by their effects: code whose statements were
- * shuffled so must compute the same. */
+/* Decides from their effects which instructions of a thread may be reordered: code that was
+ * shuffled accordingly must compute the same. */
 #ifndef HEDDLE_TESTS_CFG_MUST_ORDER_H
 #define HEDDLE_TESTS_CFG_MUST_ORDER_H
 

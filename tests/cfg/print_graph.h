@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A graph as text, to be compared with what is expected. */
+/* Prints a graph as text, for comparison with expected lines. */
 #ifndef HEDDLE_TESTS_CFG_PRINT_GRAPH_H
 #define HEDDLE_TESTS_CFG_PRINT_GRAPH_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Effects of single instructions, which pairs keep their order, and units. That real kernels bear
- * any order that is left free is shown by tests/exec/graft.sh with cfg_tool's "shuffle". */
+/* Tests effects of single instructions, which pairs must keep their order, and units.
+ * tests/exec/graft.sh, with cfg_tool's "shuffle", shows that real kernels work in every other
+ * order. */
 #include "unit.h"
 
 #include "../ptx/fixture.h"
@@ -61,7 +62,7 @@ static void memory(void **state)
 	finish(&t);
 }
 
-/* The rest as letters, in this order. */
+/* Returns the other effects as letters, in this order. */
 static const char *letters(const struct cfg_effects *e)
 {
 	static char text[16];

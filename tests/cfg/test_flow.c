@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Chains, against a slow and plain way to find them; graphs that are made; given uniformity. */
+/* Compares def-use chains with a slow and simple search; tests graphs made from drafts, and
+ * uniformity that is given. */
 #include "unit.h"
 
 #include "../ptx/fixture.h"
@@ -11,7 +12,7 @@
 
 #include <errno.h>
 
-/* ---- chains ---- */
+/* ---- def-use chains ---- */
 static uint32_t asked;
 static int role_found;
 
@@ -29,7 +30,8 @@ static int role_of(const struct ptx_func *f, uint32_t stmt, uint32_t reg)
 	return role_found;
 }
 
-/* Statement by statement from a write: 1 where its value may still be there. */
+/* Follows the code from a write, and sets `reached` to 1 for statements that the value may
+ * reach. */
 static void walk_from(const struct cfg *g, uint32_t stmt, uint32_t reg, uint8_t *reached)
 {
 	const struct ptx_func *f = g->f;
@@ -51,7 +53,7 @@ static void walk_from(const struct cfg *g, uint32_t stmt, uint32_t reg, uint8_t 
 	}
 }
 
-/* Nodes to which a definition's value may go. */
+/* Marks the nodes that a definition's value may reach. */
 static void follow_chains(const struct cfg_chains *c, uint32_t node, uint8_t *reached)
 {
 	for (uint32_t i = c->to_of[node]; i < c->to_of[node + 1]; i++) {
@@ -65,7 +67,7 @@ static void follow_chains(const struct cfg_chains *c, uint32_t node, uint8_t *re
 	}
 }
 
-/* One node goes to each use, and several to a merge, but for the first. */
+/* Checks that each use has one input, and each merge several. */
 static void count_inputs(const struct cfg_chains *c)
 {
 	uint32_t *n = calloc(c->n_nodes, sizeof(*n)), *from = calloc(c->n_nodes, sizeof(*from));
@@ -151,14 +153,14 @@ static void chains(void **state)
 	}
 }
 
-/* How many merges a body has, besides the entry value. */
+/* Counts the merges in a body, besides the entry value. */
 static void merges(void **state)
 {
 	static const struct {
 		const char *body;
 		uint32_t merges, links;
 	} cases[] = {
-		/* A guarded definition, and one that nothing reads. */
+		/* A guarded definition, and a definition without uses. */
 		{"mov.u32 %r1, 1;\n@%p1 mov.u32 %r1, 2;\nmov.u32 %r2, %r1;\nret;", 1, 4},
 		{"@%p1 mov.u32 %r1, 2;\nret;", 1, 2},
 		/* A join, and two joins of one value. */
@@ -166,7 +168,7 @@ static void merges(void **state)
 		{"mov.u32 %r1, 1;\n@%p1 bra L;\nmov.u32 %r3, 2;\nL: @%p1 bra M;\n"
 		 "mov.u32 %r2, %r1;\nM: mov.u32 %r3, %r1;\nret;",
 			0, 4},
-		/* Nested loops that only read, or of which the inner one writes. */
+		/* Nested loops that only read, or whose inner loop writes. */
 		{"mov.u32 %r1, 1;\nL: @%p1 bra N;\nM: mov.u32 %r2, %r1;\n@%p2 bra M;\n"
 		 "N: @%p3 bra L;\nmov.u32 %r2, %r1;\nret;",
 			0, 5},
@@ -177,11 +179,12 @@ static void merges(void **state)
 		{"mov.u32 %r1, 1;\n@%p1 bra M;\nL: mov.u32 %r2, %r1;\nM: mov.u32 %r3, %r1;\n"
 		 "@%p2 bra L;\nret;",
 			4, 12},
-		/* Unreachable: a loop of the entry value, a value that comes into reachable code.
+		/* Unreachable code: a loop that reads the entry value, and a value that flows
+		 * into reachable code.
 		 */
 		{"ret;\nL: mov.u32 %r2, %r1;\nbra L;", 0, 1},
 		{"mov.u32 %r1, 1;\nbra L;\nmov.u32 %r1, 2;\nL: mov.u32 %r2, %r1;\nret;", 1, 3},
-		/* The entry value at a loop of the first block. */
+		/* The entry value in a loop that starts at the first block. */
 		{"L: mov.u32 %r2, %r1;\nmov.u32 %r1, 2;\n@%p1 bra L;\nret;", 1, 4},
 	};
 
@@ -204,7 +207,7 @@ static void merges(void **state)
 	}
 }
 
-/* Bodies drawn at random: a few registers, branches anywhere. */
+/* Random bodies: a few registers, and branches to anywhere. */
 static void random_chains(void **state)
 {
 	for (uint64_t seed = 0; seed < 150; seed++) {
@@ -236,7 +239,7 @@ static void random_chains(void **state)
 	}
 }
 
-/* ---- written graphs ---- */
+/* ---- graphs written as code ---- */
 static uint32_t add(struct module *t, struct cfg_draft *d, const char *code)
 {
 	uint32_t i = cfg_draft_add(d);
@@ -258,7 +261,7 @@ static void end(struct module *t, struct cfg_part *p, const char *code, uint32_t
 	VEC_FREE(&body);
 }
 
-/* What is printed of a draft, without the head and the names of new labels made short. */
+/* Compares the text printed for a draft, without the head and with short names for new labels. */
 static void expect(struct module *t, const struct cfg_draft *d, const char *text)
 {
 	struct ptx_func f = *t->f;
@@ -282,7 +285,7 @@ static void written(void **state)
 	uint32_t c = add(&t, &d, "mov.u32 %r1, 3;"), e = add(&t, &d, "");
 	ptx_body body;
 
-	/* A diamond: one way round the branch, one through. */
+	/* A diamond: the branch skips one side, and the other side is the fall-through. */
 	end(&t, &d.parts.at[a], "@%p1 bra $x;", c);
 	assert_true(VEC_PUSH(&d.parts.at[a].to, b));
 	end(&t, &d.parts.at[b], NULL, e);
@@ -291,7 +294,7 @@ static void written(void **state)
 	expect(&t, &d,
 		"\tmov.u32 %r1, 1;\n\t@!%p1 bra $hd_part_0;\n\tmov.u32 %r1, 2;\n\tbra.uni "
 		"$hd_part_1;\n$hd_part_0:\n\tmov.u32 %r1, 3;\n$hd_part_1:\n\tret;\n");
-	/* Neither way is the next part; a guarded end; the end in the middle. */
+	/* No successor is the next part; a guarded exit; an exit in the middle. */
 	end(&t, &d.parts.at[a], "@%p1 bra.uni $x;", e);
 	d.parts.at[a].to.at[0] = c;
 	end(&t, &d.parts.at[b], NULL, CFG_NONE);
@@ -301,7 +304,7 @@ static void written(void **state)
 		"$hd_part_3;\n$hd_part_4:\n"
 		"\tmov.u32 %r1, 2;\n\tret;\n$hd_part_2:\n\tmov.u32 %r1, 3;\n\t@!%p2 exit;\n"
 		"\tbra.uni $hd_part_4;\n$hd_part_3:\n\tret;\n");
-	/* A table, and a loop of a part without statements. */
+	/* A branch table, and a loop whose part has no statements. */
 	end(&t, &d.parts.at[a], "brx.idx %r3, $t;", CFG_NONE);
 	assert_true(VEC_PUSH(&d.parts.at[a].to, b) && VEC_PUSH(&d.parts.at[a].to, c));
 	end(&t, &d.parts.at[b], NULL, c);
@@ -312,7 +315,7 @@ static void written(void **state)
 		"$hd_part_5;\n\tbrx.idx %r3, $hd_table_8;\n$hd_part_6:\n\tmov.u32 %r1, 2;\n"
 		"$hd_part_5:\n\tmov.u32 %r1, 3;\n\t@!%p2 exit;\n\tbra.uni $hd_part_6;\n"
 		"$hd_part_7:\n\tbra.uni $hd_part_7;\n");
-	/* What is not the graph that was asked for. */
+	/* Drafts that do not match their graph. */
 	assert_int_equal(ptx_append(t.m, t.f, &d.parts.at[b].stmts, t.diags, "@%%p3 ret;"), 0);
 	assert_int_equal(
 		ptx_append(t.m, t.f, &d.parts.at[b].stmts, t.diags, "mov.u32 %%r5, 2;"), 0);
@@ -393,9 +396,10 @@ static void given(void **state)
 	finish(&t);
 }
 
-/* ---- an estimate of registers ---- */
+/* ---- register estimate ---- */
 
-/* Of a kernel that makes n values of 32 and of 64 bits each in turn, and then stores them all. */
+/* Estimates registers for a kernel that makes n 32-bit and n 64-bit values in turn, and then
+ * stores them all. */
 static uint32_t estimate(const char *make, unsigned n)
 {
 	char text[16384] = ".version 8.0\n.target sm_90\n.address_size 64\n"
@@ -422,7 +426,8 @@ static uint32_t estimate(const char *make, unsigned n)
 	return ret;
 }
 
-/* Registers of 64 bits count twice; what the assembler takes as an operand does not count. */
+/* 64-bit registers count twice; values that the assembler uses as immediate operands do not
+ * count. */
 static void registers(void **state)
 {
 	static const char loads[] = "ld.global.u32 %%r%u, [%%x];\nld.global.u64 %%d%u, [%%x];\n";
@@ -437,7 +442,7 @@ static void registers(void **state)
 	assert_int_equal(estimate(loads, 99), 255);
 	assert_int_equal(estimate(operands, 99), 16);
 	assert_int_equal(estimate(widened, 99), 16);
-	assert_int_equal(estimate(twice, 40), 48); /* written twice: 40 */
+	assert_int_equal(estimate(twice, 40), 48); /* 40 registers are written twice */
 }
 
 int main(void)

@@ -17,7 +17,7 @@ import time
 BUILD, FOLDER = sys.argv[1:3]
 DONE = "\x1b[0mready\x1b[0m"  # printed by the shell; differs from its echo of the typed command
 
-# The typed text, the strings that must be offered or completed, and patterns that must not appear.
+# Each case: the typed text, the words that completion must offer or insert, and those that it must not.
 CASES = [
     ("heddle ver", ["version"], []),
     ("heddle be", ["bench"], [r"bench\\ preempt"]),
@@ -148,7 +148,7 @@ def main():
             got = shell.offers(line, wanted)
             behind = got.replace(line, "", 1) if name != "fish" else got
             for w in wanted:
-                # An in-place completion shows only the rest of the word.
+                # A shell that completes in place prints only the rest of the word.
                 if w not in got and not any(w in line_ for line_ in got.splitlines()):
                     print(f"{name}: '{line}' TAB does not offer {w}: {got!r}")
                     wrong += 1

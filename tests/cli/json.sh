@@ -61,6 +61,11 @@ told_all() {
 import json, re, sys
 
 def keys(value):
+    # Rows of samples have names of arrays, not keys.
+    if isinstance(value, dict) and isinstance(value.get("samples"), list):
+        for row in value["samples"]:
+            assert row.pop("row") and all(isinstance(v, list) for v in row.values()), row
+        value["samples"] = []
     for v in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         yield from keys(v)
     if isinstance(value, dict):
@@ -79,6 +84,28 @@ for n in range(1, int(sys.argv[2]) + 1):
         sys.exit(f"FAILED: heddle {verb} -h does not say: {sorted(unknown)}")
     print(f"heddle {verb}: {len(has)} keys")
 END
+}
+
+# in_parts ROWS VERB ARG...: calls that have time for one row each, with one file, measure all ROWS, and none
+# twice. A call after them measures nothing, and its figures come from the file alone.
+in_parts() {
+	rows=$1 verb=$2
+	shift 2
+	rm -f "$dir/rows"
+	left=1 calls=0
+	while [ "$left" -gt 0 ]; do
+		[ "$calls" -lt "$rows" ] || fail "heddle $verb: no end after $calls calls"
+		calls=$((calls + 1))
+		check 0 "$verb" "$@" --resume "$dir/rows" --budget-s 1
+		left=$(sed -n 's/^  "left": \([0-9]*\).*/\1/p' "$dir/json")
+		[ $(($(wc -l <"$dir/rows") + left)) = "$rows" ] || fail "heddle $verb: $left left: $(cut -c 1-200 "$dir/rows")"
+	done
+	[ "$(sed 's/,"samples".*//' "$dir/rows" | sort -u | wc -l)" = "$rows" ] || fail "twice: $(cut -c 1-200 "$dir/rows")"
+	cp "$dir/rows" "$dir/all-rows"
+	mv "$dir/json" "$dir/last"
+	check 0 "$verb" "$@" --resume "$dir/rows"
+	cmp "$dir/rows" "$dir/all-rows" || fail "heddle $verb: measured again"
+	cmp "$dir/json" "$dir/last" || fail "heddle $verb: other figures from the same rows"
 }
 
 # Few tasks: each output is checked, and on a virtual GPU there is no ratio.
@@ -111,7 +138,7 @@ assert d["empty"]["tasks"] == int(sys.argv[2]) and d["programs"] == [], d
 END
 		"$heddle" bench tasks --device cpu --program empty ${tasks:+--tasks $tasks} >"$dir/text" ||
 			fail "bench tasks --tasks $tasks"
-		grep -q "^empty  *${tasks:-2000} tasks* in " "$dir/text" || fail "$(cat "$dir/text")"
+		grep -q "^empty tasks: ${tasks:-2000}$" "$dir/text" || fail "$(cat "$dir/text")"
 	done
 	check 0 "bench tasks" --device cpu --program empty --stamps --leave-sms 2 --blocks-per-sm 1 --nap 200
 	python3 - "$dir/json" <<'END'
@@ -122,6 +149,8 @@ legs = d["latency"]["legs_us"]
 assert sorted(legs) == ["begun", "ended", "fenced", "placed", "rest"] and legs["rest"] > 0, d
 assert legs["fenced"] >= 0 and legs["ended"] >= 0 and d["programs"] == [], d
 END
+	# A call for each row: empty tasks, their latency, three programs.
+	in_parts 5 "bench tasks" --device cpu --tasks 3 --streams 1
 	check 2 "bench tasks" --device cpu --threads 130
 	check 2 "bench tasks" --device cpu --streams 33
 }
@@ -159,6 +188,8 @@ END
 	# shellcheck disable=SC2086
 	check 0 "bench merge" $pairs --part tuned
 	grep -q '"tuned_summary"' "$dir/json" || fail "nothing tuned: $(cat "$dir/json")"
+	# Overhead of two kernels and a pair; the kernels alone are measured first, by the first call.
+	in_parts 5 "bench merge" --device cpu --rounds 1 --points 2 --store "$dir/pairs" --pairs va+transpose
 	check 2 "bench merge" --pairs va+nn
 }
 
@@ -178,6 +209,7 @@ for o in d["orders"]:
         assert abs(percent - o[order + "_percent"]) < 1e-6 * max(abs(percent), 1), o
 assert d["failures"] == 0, d
 END
+	in_parts 5 "bench preempt" --device cpu --part orders --rounds 1
 }
 
 verbs() {
@@ -418,7 +450,7 @@ resumes() {
 	head -n 3 "$log" | cmp - "$dir/three" || fail "the first three were measured again"
 	printf 'no result\n' >>"$log"
 	refused "line $(wc -l <"$log") is no result"
-	sed '1s/"rounds":1/"rounds":7/' "$dir/whole" >"$log"
+	sed '1s/"1 round/"7 rounds/' "$dir/whole" >"$log"
 	refused "line 1 is of another device"
 	printf precious >"$log"
 	refused "line 1 is no result"
@@ -486,18 +518,16 @@ arrivals() {
 	python3 - "$log" $((all == 13 ? 6 : 4)) <<'END'
 import json, statistics, sys
 
-lines = [json.loads(line) for line in open(sys.argv[1])]
+rows = {o["row"]: o["samples"] for o in map(json.loads, open(sys.argv[1]))}
 alone = {}
-for o in lines:
-    if o["case"].startswith("alone") and o["arrangement"] == "sequential":
-        (times,) = o["programs"]
-        alone[o["case"].split()[-1]] = statistics.median(b - a for a, b in zip(times["launch_ns"], times["done_ns"]))
-arriving = [o for o in lines if o["case"].startswith("arriving 0.100 ")]
-assert len(arriving) == int(sys.argv[2]) and {o["case"].split()[2] for o in arriving} == {"mm", "va"}, lines
-for o in arriving:
-    first, second = (p["launch_ns"] for p in o["programs"])
-    least = 0.1 * alone[o["case"].split()[2]]
-    assert all(b - a >= least for a, b in zip(first, second)), (o, least)
+for row, s in rows.items():
+    if row.startswith("alone ") and row.endswith(", sequential"):
+        alone[row.split()[1].strip(",")] = statistics.median(b - a for a, b in zip(s["launch 0"], s["done 0"]))
+arriving = {row: s for row, s in rows.items() if row.startswith("arriving ") and ", delay 0.100, " in row}
+assert len(arriving) == int(sys.argv[2]) and {row.split()[1] for row in arriving} == {"mm", "va"}, list(rows)
+for row, s in arriving.items():
+    least = 0.1 * alone[row.split()[1]]
+    assert all(b - a >= least for a, b in zip(s["launch 0"], s["launch 1"])), (row, s, least)
 END
 }
 
@@ -535,8 +565,8 @@ share = 100 * (greedy - 1) / (best - 1) if best >= 1.005 else None
 assert p["share_percent"] is None if share is None else near(p["share_percent"], share), p
 assert o["share_percent"] == p["share_percent"] and near(o["stp_makespan_geomean"], best), o
 kept = [json.loads(l) for l in open(sys.argv[2])]
-fixed = [k for k in kept if k["arrangement"].startswith("fixed ")]
-assert len(fixed) == 3 * len(splits) and all(k["checked"] == 2 * int(sys.argv[3]) for k in fixed), kept
+fixed = [k["samples"] for k in kept if ", fixed " in k["row"]]
+assert len(fixed) == 3 * len(splits) and all(k["checked"] == [2 * int(sys.argv[3])] for k in fixed), kept
 END
 	cp "$log" "$dir/with-oracle"
 	check 0 "bench share" --device cpu --of mm,va --low va --rounds "$rounds" --resume "$log" --oracle
@@ -559,7 +589,7 @@ shares_in_parts() {
 		left=$(sed -n 's/.*"left": \([0-9]*\).*/\1/p' "$dir/json")
 		[ $(($(wc -l <"$log") + left)) = $all ] || fail "$left left: $(cat "$log")"
 	done
-	[ "$(sed 's/"rounds".*"case"/"case"/; s/"programs".*//' "$log" | sort -u | wc -l)" = $all ] || fail "twice: $(cat "$log")"
+	[ "$(sed 's/,"samples".*//' "$log" | sort -u | wc -l)" = $all ] || fail "twice: $(cat "$log")"
 	arrivals
 	cp "$log" "$dir/whole"
 	# shellcheck disable=SC2086
@@ -575,7 +605,7 @@ assert [a["name"] for a in p["arrangements"]] == ["sequential", "greedy"], p' "$
 	check 2 "bench share" --device cpu --of mm,va --only greedy,whole-25
 	grep -q "whole-25. is none of the arrangements that the other options allow: unmanaged, workers, greedy" "$dir/json" ||
 		fail "$(cat "$dir/json")"
-	sed '2s/"rounds":[0-9]*/"rounds":7/' "$dir/whole" >"$log"
+	sed '2s/"options":"[0-9]*/"options":"7/' "$dir/whole" >"$log"
 	check 1 "bench share" --device cpu --of mm,va --rounds "$rounds" --resume "$log"
 	grep -q "line 2 is of another device" "$dir/json" || fail "$(cat "$dir/json")"
 }
@@ -693,6 +723,9 @@ bench() {
 	predicted
 	sliced
 	resumes
+	in_parts 2 "bench preempt" --device cpu --quick --rounds 1 --part predict
+	in_parts 14 "bench preempt" --device cpu --quick --rounds 1 --part slicing
+	in_parts 16 "bench preempt" --device cpu --quick --rounds 1 --part spatial
 }
 
 "$what"

@@ -10,13 +10,13 @@ heddle bench merge: what could not be measured is no number, and why stands belo
 Numbers and ways vary; hd_pick stands in merged forms alone:
 
   $ pairs --pairs va+va,va+transpose --data a.json > out
-  $ sed -n '/^pair /,$p' out | sed 's/ [ ]*/ /g; s/ [0-9][0-9.]*/ N/g; /^[0-9]/d' | sed '/^va/s/ [^ ]*$//'
-  pair seq. ms streams green vertic. horiz. steal steal* part. tuned way
-  va + va N N - N N - - - N
-  va + transpose N N - N N - - - N
+  $ sed -n '/^first /,$p' out | sed 's/ [ ]*/ /g; s/ [0-9][0-9.]*/ N/g; /^[0-9]/d' | sed '/^va/s/ [^ ]*$//'
+  first second sequential ms streams green vertical horizontal steal best steal partition tuned way
+  va va N N - N N - - - N
+  va transpose N N - N N - - - N
   -: green of all pairs: green contexts: the driver (CUDA N and later have them), or the device, has none
-  -: steal, steal*, part. of va + va: kernels N, 'va', and N, 'va', as one launch, "merge": the driver's compiler crashed on it (in a separate process)
-  -: steal, steal*, part. of va + transpose: kernels N, 'va', and N, 'transpose', as one launch, "merge": the driver's compiler crashed on it (in a separate process)
+  -: steal, best steal, partition of va + va: kernels N, 'va', and N, 'va', as one launch, "merge": the driver's compiler crashed on it (in a separate process)
+  -: steal, best steal, partition of va + transpose: kernels N, 'va', and N, 'transpose', as one launch, "merge": the driver's compiler crashed on it (in a separate process)
   $ grep -c '"steal": null' a.json
   2
 

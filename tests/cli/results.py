@@ -6,6 +6,7 @@ The tables of PAGE, rendered by bench/results.sh, are what the raw files of FOLD
 anew here, from the JSON, and compared.
 """
 import json
+import math
 import sys
 
 page, folder = sys.argv[1:]
@@ -167,17 +168,38 @@ body = [[p["program"]] + [f"{p['takes'][part]:.0f}" for part in parts] +
          f"{p['workers_us']:.1f}", tilde(p["spread"] is None or p["spread"] > 0.1) + f"{p['form_ratio']:.3f}",
          str(p["plain_registers"]), str(p["workers_registers"])]
         for p in share["programs"]]
-head = ["pair", "utilisation"] + names
+uses = {p["program"]: p["utilisation_paper"] for p in share["programs"]}
+
+
+def paper_class(pair):
+    both = [uses[pair["first"]], uses[pair["second"]]]
+    return "-" if None in both else "low" if min(both) < 50 else "high"
+
+
+def mean(values, form="{:.3f}"):
+    return form.format(math.exp(sum(map(math.log, values)) / len(values))) if values else "-"
+
+
+head = ["pair", "utilisation in the paper", "here"] + names
 body += [head, ["---"] * len(head)]
-body += [[f"{p['first']} + {p['second']}", p["class"] or "-"] +
-         cells(p, names, lambda a: f"{a['stp_makespan']:.3f} ({a['antt']:.2f})") for p in share["pairs"]]
-head = ["utilisation", "arrangement", "pairs", "STP: mean", "best", "worst", "by turnarounds", "ANTT", "preemptions",
-        "shrinks", "pairs that are noise"]
+body += [[f"{p['first']} + {p['second']}", paper_class(p), p["class"] or "-"] +
+         cells(p, names, lambda a: f"{a['stp_makespan']:.3f} ({a['antt']:.2f})")
+         for own in (True, False) for p in share["pairs"] if (paper_class(p) != "-") == own]
+head = ["pairs", "arrangement", "pairs", "STP: mean", "best", "worst", "by turnarounds", "ANTT", "pairs that are noise"]
 body += [head, ["---"] * len(head)]
-body += [[label, s["name"], str(s["pairs"]), f"{s['stp_makespan_geomean']:.3f}", f"{s['stp_makespan_best']:.3f}",
-          f"{s['stp_makespan_worst']:.3f}", f"{s['stp_geomean']:.3f}", f"{s['antt_geomean']:.2f}",
-          str(s["preemptions"]), str(s["shrinks"]), str(s["noisy"])]
-         for key, label in (("summary_low", "low"), ("summary_high", "high"), ("summary", "all")) for s in share[key]]
+for label, belongs in (("the paper's", lambda p: paper_class(p) != "-"),
+                       ("the paper's, low", lambda p: paper_class(p) == "low"),
+                       ("the paper's, high", lambda p: paper_class(p) == "high"),
+                       ("low here", lambda p: p["class"] == "low"), ("high here", lambda p: p["class"] == "high"),
+                       ("all", lambda p: True)):
+    for name in names:
+        of = [a for p in share["pairs"] if belongs(p) for a in p["arrangements"] if a["name"] == name]
+        quiet = [a for a in of if not a["noise"]]  # pairs that are noise are in no mean
+        stp = [a["stp_makespan"] for a in quiet]
+        if of:
+            body.append([label, name, str(len(quiet)), mean(stp), number(max(stp, default=None), "{:.3f}"),
+                         number(min(stp, default=None), "{:.3f}"), mean([a["stp"] for a in quiet]),
+                         mean([a["antt"] for a in quiet], "{:.2f}"), str(len(of) - len(quiet))])
 compare("Pairs that share SMs", ["program", "threads", "registers", "shared memory", "blocks", "issue slots",
                                  "in the paper", "plain us", "workers us", "ratio", "registers of a thread",
                                  "of the workers' form"], body)

@@ -9,9 +9,10 @@
 #include <errno.h>
 #include <math.h>
 
-#define MS     UINT64_C(1000000)
-#define SECOND (1000 * MS)
-#define ROUNDS 4000
+#define MS      UINT64_C(1000000)
+#define SECOND  (1000 * MS)
+#define ROUNDS  4000
+#define WINDOWS 10
 
 static void near(double have, double want)
 {
@@ -42,17 +43,25 @@ static void rounds(void **state)
 	near(shares_rounds(done, 0, 5), 0);
 }
 
-/* The rate is the median of the windows, so a delay in one window does not matter. */
+static double rate(const uint64_t *done_ns, unsigned n, uint64_t window_ns, unsigned windows)
+{
+	double finished[WINDOWS + 1];
+
+	shares_cut(done_ns, n, SECOND, window_ns, windows, finished);
+	return shares_rate(finished, window_ns, windows);
+}
+
+/* The rate is the median of the windows, so a delay in one of them does not change it. */
 static void rates(void **state)
 {
 	uint64_t done[ROUNDS];
 
 	make(done, 20 * MS);
-	near(shares_rate(done, ROUNDS, SECOND, 300 * MS, 10), 50);
+	near(rate(done, ROUNDS, 300 * MS, 10), 50);
 	for (unsigned i = 70; i < ROUNDS; i++)
 		done[i] += SECOND;
-	near(shares_rate(done, ROUNDS, SECOND, SECOND, 5), 50);
-	near(shares_rate(done, 0, SECOND, SECOND, 5), 0);
+	near(rate(done, ROUNDS, SECOND, 5), 50);
+	near(rate(done, 0, SECOND, 5), 0);
 }
 
 static void weights(void **state)
@@ -72,18 +81,19 @@ static void weights(void **state)
 static void by_progress(void **state)
 {
 	uint64_t done[2][ROUNDS];
+	double finished[2][WINDOWS + 1];
 	struct shares_input in = {.n = 2,
 		.weight = {2, 1},
 		.alone_per_s = {1000 / 6.0, 1000 / 30.0},
-		.done_ns = {done[0], done[1]},
-		.rounds = {ROUNDS, ROUNDS},
-		.from_ns = SECOND,
+		.finished = {finished[0], finished[1]},
 		.window_ns = 300 * MS,
 		.windows = 10};
 	struct shares s;
 
 	make(done[0], 10 * MS);
 	make(done[1], 100 * MS);
+	for (unsigned i = 0; i < 2; i++)
+		shares_cut(done[i], ROUNDS, SECOND, 300 * MS, WINDOWS, finished[i]);
 	assert_int_equal(shares_sum_up(&in, &s), 0);
 	near(s.progress[0], 0.6);
 	near(s.progress[1], 0.3);
@@ -107,12 +117,11 @@ static void by_progress(void **state)
 static void windows(void **state)
 {
 	uint64_t done[3][ROUNDS];
+	double finished[3][WINDOWS + 1];
 	struct shares_input in = {.n = 3,
 		.weight = {3, 2, 1},
 		.alone_per_s = {100, 100, 100},
-		.done_ns = {done[0], done[1], done[2]},
-		.rounds = {ROUNDS, ROUNDS, ROUNDS},
-		.from_ns = SECOND,
+		.finished = {finished[0], finished[1], finished[2]},
 		.window_ns = SECOND,
 		.windows = 5};
 	struct shares s;
@@ -122,13 +131,16 @@ static void windows(void **state)
 	make(done[2], 80 * MS);
 	for (unsigned i = 75; i < ROUNDS; i++) /* a pause of one second at 3 s */
 		done[1][i] += SECOND;
+	for (unsigned i = 0; i < 3; i++)
+		shares_cut(done[i], ROUNDS, SECOND, SECOND, 5, finished[i]);
 	assert_int_equal(shares_sum_up(&in, &s), 0);
 	near(s.share[0], 0.5 / 0.875);
 	near(s.share[1], 0.25 / 0.875);
 	near(s.share[2], 0.125 / 0.875);
 	near(s.lost, 0.125);
 	assert_true(s.share_spread > 0.25 && s.lost_spread > 0.2);
-	in.rounds[0] = in.rounds[1] = in.rounds[2] = 10;
+	for (unsigned i = 0; i < 3; i++)
+		shares_cut(done[i], 10, SECOND, SECOND, 5, finished[i]);
 	assert_int_equal(shares_sum_up(&in, &s), -ENODATA);
 }
 

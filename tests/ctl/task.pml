@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The protocol by which tasks reach a pool's master blocks, and end: a model for Spin (task.sh runs it).
+/* A model for Spin (task.sh runs it) of the protocol by which tasks reach a pool's master blocks, and end.
  *
- * A column is one master block: warp 0 schedules, the others execute. It has rows; a row holds one task from its spawning until
- * its end was seen. Words between host and device lie in pinned host memory and have one writer each:
- *   in[r]   host:   generation of the last task spawned in row r, stored behind the descriptor
- *   out[r]  device: generation of the last one that has ended, stored behind all it wrote. in == out: the row is free
- *   ctl     host:   the column shall leave
- *   next[r] device: blocks that were started of a task that is carried over a leaving
- * and, in shared memory,
- *   go[w]   the scheduler stores what executor w shall run when it is 0, the executor 0 when it has
+ * A column is one master block: warp 0 is the scheduler, the other warps are executors. A column has rows; a row holds one task from its
+ * spawning until the host has seen its end. Words between host and device lie in pinned host memory, and each has one writer:
+ *   in[r]   host:   generation of the last task spawned in row r, stored after the descriptor
+ *   out[r]  device: generation of the last task that has ended, stored after everything that it wrote. in == out: the row is free
+ *   ctl     host:   asks the column to exit
+ *   next[r] device: number of started blocks of a task that continues after the column's exit
+ * Words in shared memory:
+ *   go[w]   the scheduler stores what executor w must run when it is 0, and the executor stores 0 when it has finished
  *   left[i], blocks[r]: warps of a block, blocks of a task that have not ended
- * All that has to last while no column runs is in in, out and next.
+ * All state that must outlast a column is in in, out and next.
  *
- * Why this is less than Pagoda has (its 4.2 and Algorithms 1 and 2): there a descriptor and its flag come in one copy without an
- * order, so each task is told to be ready by the next one's flag, the last by a flush, and a row has four states. A store with
- * release behind the descriptor, and a load with acquire ahead of reading it, give that order in the PTX memory model at system
- * scope: with them two generations are enough. Words that have one writer at a time (go) need no atomics: who is free is a
- * ballot over go == 0, and what an executor leaves behind is freed by the scheduler when it finds left == 0, so the marks for
- * deferred frees go, too. Line 41 of Algorithm 1 tests the wrong way round: whoever counts to zero ends the task.
+ * Why this needs less than Pagoda (its 4.2 and Algorithms 1 and 2): there a descriptor and its flag arrive in one copy without an
+ * order. So each task is known to be ready only by the next task's flag, the last one by a flush, and a row has four states. Here a
+ * release store after the descriptor, and an acquire load before reading it, give that order in the PTX memory model at system scope,
+ * so two generations are enough. Words with one writer at a time (go) need no atomics: free executors are a ballot over go == 0. The
+ * scheduler frees what an executor used when it finds left == 0, so the marks for deferred frees are not needed either. Line 41 of
+ * Algorithm 1 has its test reversed: the executor that counts to zero ends the task.
  *
- * Memory is weak: a plain store stays in a buffer and reaches memory in any order with others to other places, but a release
- * store only behind what came before it. A plain load of a descriptor may give what the SM read there last, but behind an
- * acquire it gives memory's. Within a block, acquire and release on go and left are taken as right: between warps of one
- * block the virtual GPU and races are the check, not this model.
+ * Memory is weak: a plain store stays in a buffer, and stores to different places reach memory in any order; a release store only
+ * reaches it after the stores before it. A plain load of a descriptor may return the value that the SM read there last; after an
+ * acquire it returns the value in memory. Within a block, the model takes acquire and release on go and left as correct: the virtual
+ * GPU and its race checks test these, not this model.
  *
- * Row 0's descriptor (FIRST=1) comes with the look at in[]: nothing orders what one look reads, neither in[] and the words nor these
- * among each other, so each word names its generation, and a look counts that finds in[0]'s in all. (Here a generation is a number, on
- * the device a byte: a word is stored each time, and what a look finds is never older than what the look that the task before came with
- * found, so it is of this generation or of the one before.)
+ * With FIRST=1, row 0's descriptor is read together with in[]. Nothing orders the reads of one look, neither in[] and the words nor the
+ * words themselves. So each word names its generation, and a look counts only if all words have in[0]'s generation. (A generation is a
+ * number here, and a byte on the device: each word is stored every time, and a look never finds anything older than the look that found
+ * the previous task. So every generation found is this one or the one before.)
  *
- * BACK=1: there are other columns, which are not modelled. The host gives up having this one leave, which then stays or has left by then;
- * and one that has left comes back while others stay, in another launch. That a column is in one launch at a time is the host's
- * bookkeeping (rt/pool_launch.c), which is not modelled, nor which launches are asked to leave, and when.
+ * BACK=1: there are other columns, which are not modelled. The host withdraws its request to exit, and the column then stays or has
+ * exited already. A column that has exited comes back in another launch while others stay. The host's bookkeeping ensures that a column
+ * is in one launch at a time (rt/pool_launch.c); it is not modelled, nor is the choice of launches that must exit, and when.
  *
- * PLANT=1…13 are faults, each of which must be found (see task.sh). */
+ * PLANT=1…13 plant faults, each of which Spin must find (see task.sh). */
 
 #ifndef PLANT
 #define PLANT 0
@@ -44,10 +44,10 @@
 #define TASKS 3
 #endif
 #ifndef PARKS
-#define PARKS 1 /* how often the host has the column leave */
+#define PARKS 1 /* how often the host makes the column exit */
 #endif
 #ifndef EXPIRES
-#define EXPIRES 1 /* how often it leaves by itself */
+#define EXPIRES 1 /* how often the column exits by itself */
 #endif
 #ifndef BACK
 #define BACK 0
@@ -57,10 +57,10 @@
 #define RECORDS   2
 #define MAX_TASKS 4
 
-/* Two sizes, as one that has everything has too many states.
- * WIDE=0: what passes between host and device. Weak memory, two producers for one row, tasks of one warp.
- * WIDE=1: what passes within a column. One producer for two rows, stores that arrive at once, two executors; the first and every second
- * task after it has one block of two warps with a barrier, the others two blocks of one warp. */
+/* Two models, since a single one would have too many states.
+ * WIDE=0: between host and device. Weak memory, two producers for one row, tasks of one warp.
+ * WIDE=1: within a column. One producer for two rows, stores that arrive at once, two executors. The first task, and every second one
+ * after it, has one block of two warps with a barrier; the other tasks have two blocks of one warp. */
 #ifndef WIDE
 #define WIDE 0
 #endif
@@ -79,14 +79,14 @@
 #define ALL         1
 #endif
 
-/* ---- memory, and stores on their way to it ---- */
+/* ---- memory, and pending stores ---- */
 byte in[MAX_ROWS], out[MAX_ROWS], taken[MAX_ROWS], next[MAX_ROWS];
-byte desc[MAX_ROWS * 2];     /* two words; both name the task */
-bool res[MAX_TASKS * 2];    /* what each warp leaves for the host */
+byte desc[MAX_ROWS * 2];     /* two words, which both name the task */
+bool res[MAX_TASKS * 2];    /* each warp's result for the host */
 bit ctl;
 byte in_new[MAX_ROWS], desc_new[MAX_ROWS * 2], out_new[MAX_ROWS];
 #if FIRST
-byte word_gen[2], word_gen_new[2]; /* stored, and read, with each word */
+byte word_gen[2], word_gen_new[2]; /* stored and read together with each word */
 #define ARRIVES_TOO(w) word_gen[w] = word_gen_new[w]; word_gen_new[w] = 0
 #else
 #define ARRIVES_TOO(w) skip
@@ -96,21 +96,21 @@ bool in_way[MAX_ROWS], desc_way[MAX_ROWS * 2], out_way[MAX_ROWS], res_way[MAX_TA
 #define DESC_WAY(r) (desc_way[(r) * 2] || desc_way[(r) * 2 + 1])
 #define ROW_WAY(r)  (in_way[r] || DESC_WAY(r))
 
-/* ---- the host's own ---- */
+/* ---- state of the host ---- */
 byte gen[MAX_ROWS], task_of[MAX_ROWS], owner[MAX_ROWS], spawned;
 bool held[MAX_ROWS];
 mtype = {RUNNING, LEAVING, AWAY};
 mtype state = RUNNING;
 bool suspended, lock, launched = true, ended;
 
-/* ---- the device's own ---- */
+/* ---- state of the device ---- */
 byte mine[MAX_ROWS], cached[MAX_ROWS * 2], started[MAX_ROWS], blocks[MAX_ROWS];
 byte go[EXECS], rec_row[RECORDS], rec_block[RECORDS], left[RECORDS], met[RECORDS];
 byte dev_task[MAX_ROWS];
 bool rec_used[RECORDS], busy[EXECS];
-byte ran[MAX_TASKS]; /* the property: each bit is set once */
+byte ran[MAX_TASKS]; /* the checked property: each bit is set once */
 
-/* ---- stores arrive ---- */
+/* ---- pending stores reach memory ---- */
 
 #define ARRIVES(t) atomic { res_way[t] -> res[t] = true; res_way[t] = false }
 
@@ -126,13 +126,13 @@ end:
 #define BEHIND_DESC(r) !DESC_WAY(r)
 #endif
 	:: atomic { in_way[0] && BEHIND_DESC(0) -> in[0] = in_new[0]; in_way[0] = false; in_new[0] = 0 }
-#if PLANT == 3 /* the end of a task overtakes what it left */
+#if PLANT == 3 /* the end of a task overtakes its results */
 #define BEHIND_RES(r) true
 #else
 #define BEHIND_RES(r) !res_way[dev_task[r]]
 #endif
 	:: atomic { out_way[0] && BEHIND_RES(0) -> out[0] = out_new[0]; out_way[0] = false; out_new[0] = 0 }
-	:: ARRIVES(0) :: ARRIVES(1) :: ARRIVES(2) :: ARRIVES(3) /* what tasks left */
+	:: ARRIVES(0) :: ARRIVES(1) :: ARRIVES(2) :: ARRIVES(3) /* results of tasks */
 	od
 }
 
@@ -148,7 +148,7 @@ inline resume()
 	}
 }
 
-/* Without the lock: what others of the pool see of a column that leaves, whoever wanted it. */
+/* Waits until the column has exited, for whatever reason, and resumes it if tasks are left and the pool is not suspended. */
 inline after_end()
 {
 	ended;
@@ -159,10 +159,10 @@ inline after_end()
 	fi
 }
 
-/* membarrier: behind it, what each producer stored before it is in memory. */
+/* membarrier: after it, memory has everything that each producer stored before it. */
 inline heavy_fence()
 {
-#if PLANT != 5 /* a producer's store is on its way while it looks at the state */
+#if PLANT != 5 /* a producer's store is pending while it reads the state */
 	!(ROW_WAY(0) && owner[0] == 0) && !(ROW_WAY(1) && owner[1] == 0);
 	!(ROW_WAY(0) && owner[0] == 1) && !(ROW_WAY(1) && owner[1] == 1)
 #else
@@ -170,7 +170,7 @@ inline heavy_fence()
 #endif
 }
 
-/* Ends of a row's task that were seen: here, what is promised. */
+/* The host has seen the end of a row's task: asserts what the protocol promises. */
 inline row_ended(r)
 {
 	d_step {
@@ -180,7 +180,7 @@ inline row_ended(r)
 	}
 }
 
-#if PLANT == 4 /* a row is used again when its task was only begun */
+#if PLANT == 4 /* a row is reused when its task has only begun */
 #define ROW_FREE(r) (out[r] == gen[r] || taken[r] == gen[r])
 #else
 #define ROW_FREE(r) (out[r] == gen[r])
@@ -193,7 +193,7 @@ proctype producer(byte me)
 	do
 	:: atomic {
 		spawned < TASKS -> t = spawned; spawned++;
-		/* A row: one that nobody has, or one whose task has ended; else that is waited for. */
+		/* Picks a row that is unused, or whose task has ended; otherwise waits for one. */
 		if
 		:: !held[0] -> r = 0
 		:: WIDE && !held[1] -> r = 1
@@ -213,7 +213,7 @@ proctype producer(byte me)
 #endif
 #endif
 	   }
-	   /* wake */
+	   /* wakes the column */
 	   if
 	   :: state == RUNNING
 	   :: else ->
@@ -226,12 +226,12 @@ proctype producer(byte me)
 	   fi
 	:: atomic { spawned == TASKS -> break }
 	od;
-	/* All that is not seen to have ended is waited for, by whoever comes first. */
+	/* Waits for all tasks that are not known to have ended; the first waiter records each end. */
 	atomic { !held[0] || (!ROW_WAY(0) && out[0] == gen[0]) -> if :: held[0] -> row_ended(0) :: else fi };
 	atomic { !held[1] || (!ROW_WAY(1) && out[1] == gen[1]) -> if :: held[1] -> row_ended(1) :: else fi }
 }
 
-/* Parks the pool, at any time, for whatever reason; and finds out when the column left by itself. */
+/* Parks the pool at any time, and notices when the column has exited by itself. */
 active proctype monitor()
 {
 	byte n = 0;
@@ -284,12 +284,12 @@ end:
 #define CAN(w)      ((WIDE || w == 0) && FREE(w))
 #define GO(i, warp) (1 + (i) * 2 + (warp))
 
-/* Row r's new task: its descriptor, behind an acquire. */
+/* Reads the descriptor of row r's new task, after an acquire. */
 inline take(r)
 {
 	atomic {
 		if
-#if PLANT == 2 /* no acquire: a word may be what was read there before */
+#if PLANT == 2 /* no acquire: a word may have the value that was read there before */
 		:: cached_a = cached[(r) * 2]
 		:: cached_b = cached[(r) * 2 + 1]
 #endif
@@ -305,10 +305,10 @@ inline take(r)
 }
 
 #if FIRST
-/* One look: what it reads is read at three times, in any order, and others go on between them. */
-#if PLANT == 11 /* the words are taken for those of in's generation */
+/* One look: three reads in any order, with steps of other processes between them. */
+#if PLANT == 11 /* the words are assumed to have in's generation */
 #define WORDS_FIT true
-#elif PLANT == 12 /* one of them is looked at */
+#elif PLANT == 12 /* only one of the words is checked */
 #define WORDS_FIT (look_gen[0] == look_in)
 #else
 #define WORDS_FIT (look_gen[0] == look_in && look_gen[1] == look_in)
@@ -335,7 +335,7 @@ inline take_first()
 #define LOOKS :: !leaving && !blocks[0] && in[0] != mine[0] -> take(0)
 #endif
 
-/* Only one block is partly placed at a time: two that wait at barriers would hold the warps that each of them wants. */
+/* Only one block is partly placed at a time: two blocks at barriers would each hold warps that the other needs. */
 #if PLANT == 6
 #define MAY_BEGIN (!rec_used[0] || !rec_used[1])
 #else
@@ -372,13 +372,13 @@ end:
 		r = 0;
 		do
 		:: r < MAX_ROWS ->
-#if PLANT == 7 /* what was spawned while the column was away is taken for done */
+#if PLANT == 7 /* a task spawned while the column was away is taken for finished */
 			mine[r] = in[r];
 #else
 			mine[r] = out[r];
 #endif
 			if
-#if PLANT != 10 /* a task that was begun starts anew */
+#if PLANT != 10 /* a task that has begun starts again */
 			:: next[r] ->
 				mine[r] = in[r]; dev_task[r] = desc[r * 2]; started[r] = next[r];
 				blocks[r] = N_BLOCKS(dev_task[r]) - next[r]
@@ -400,7 +400,7 @@ endturn:
 	   :: atomic { want[0] && CAN(1) -> place(0, 1) }
 	   :: atomic { want[1] && CAN(0) -> place(1, 0) }
 	   :: atomic { want[1] && CAN(1) -> place(1, 1) }
-	   /* What a block leaves behind. */
+	   /* Frees the record of a block that has ended. */
 	   :: atomic { rec_used[0] && !left[0] -> rec_used[0] = false; met[0] = 0; rec_row[0] = 0; rec_block[0] = 0 }
 	   :: atomic { rec_used[1] && !left[1] -> rec_used[1] = false; met[1] = 0; rec_row[1] = 0; rec_block[1] = 0 }
 	   :: atomic { !leaving && ctl -> leaving = true }
@@ -409,7 +409,7 @@ endturn:
 	   :: atomic { leaving && !ctl -> leaving = false }
 #endif
 	   :: atomic { leaving &&
-#if PLANT == 9 /* who has not begun yet is sent away */
+#if PLANT == 9 /* an executor that has not begun yet is sent away */
 		!want[0] && !want[1] ->
 		if :: !busy[0] -> go[0] = 0 :: else fi;
 		if :: !busy[1] -> go[1] = 0 :: else fi;
@@ -418,8 +418,8 @@ endturn:
 #endif
 		break }
 	   od;
-	   /* Executors are gone, and all that was stored is in memory: the column says so behind a fence, or the kernel ends. */
-#if PLANT == 13 /* it says so without */
+	   /* The executors have finished, and memory has all their stores: the column reports its exit after a fence, or the kernel ends. */
+#if PLANT == 13 /* it reports its exit without a fence */
 #define BEHIND_OUT true
 #else
 #define BEHIND_OUT (!out_way[0] && !out_way[1])
@@ -461,7 +461,7 @@ end:
 #endif
 		left[i]--; warp = (left[i] == 0)
 	   }
-#if PLANT == 8 /* the record is read when it may be another block's */
+#if PLANT == 8 /* the record is read when it may belong to another block */
 	   r = rec_row[i];
 #endif
 	   if

@@ -3,8 +3,8 @@
 # Copyright 2026 The heddle authors
 #
 # usage: task.sh MODEL [full]
-# Spin goes through all states of the protocol of tasks (task.pml), which must hold in each, and through it with a fault planted,
-# which it must find. full: with one task more within a column.
+# Spin checks all states of the tasks' protocol (task.pml), which must be correct in each. Then it
+# checks models with a planted fault, which it must find. full: with one more task in a column.
 set -eu
 model=$1 full=${2:-}
 command -v spin >/dev/null 2>&1 || { echo "skipped: no spin here"; exit 77; }
@@ -18,7 +18,8 @@ fail() {
 	exit 1
 }
 
-# verify NAME SETTING...: all states; prints how many errors it found. What is found soon is not compiled for long.
+# verify NAME SETTING...: checks all states, and prints the number of errors found. Models with a
+# planted fault are compiled without optimisation, since Spin finds the fault soon.
 verify() {
 	name=$1
 	shift
@@ -32,7 +33,7 @@ verify() {
 		mv out ..
 		rm -f pan pan.?
 	) || fail "$name: it does not run"
-	# What stopped early has not seen all.
+	# A search that stopped early has not checked all states.
 	if grep -q 'max search depth too small\|out of memory\|memory limit' out; then
 		fail "$name: not all states were seen"
 	fi
@@ -45,7 +46,7 @@ holds() {
 	echo "$*: $(sed -n 's/^ *\([0-9e+.]*\) states, stored.*/\1/p' out) states"
 }
 
-# finds N WHAT SETTING...: the fault is found, and shows so.
+# finds N WHAT SETTING...: Spin must find planted fault N, with the message WHAT.
 finds() {
 	plant=$1 what=$2 optimise=-O0
 	shift 2
@@ -65,17 +66,30 @@ holds first -DFIRST=1 -DPARKS=0 -DEXPIRES=0
 holds first-expires -DFIRST=1 -DPARKS=0 -DEXPIRES=1 -DTASKS=2
 holds back -DBACK=1 -DWIDE=0 -DPARKS=1 -DEXPIRES=1 -DTASKS=2
 holds back-within -DBACK=1 -DWIDE=1 -DPARKS=1 -DEXPIRES=0 -DTASKS=2
-finds 1 'assertion violated' -DWIDE=0 -DPARKS=0 -DEXPIRES=0  # the generation is stored ahead of the descriptor
-finds 2 'assertion violated' -DWIDE=0 -DPARKS=0 -DEXPIRES=0  # the descriptor is read without acquire
-finds 3 'assertion violated' -DWIDE=0 -DPARKS=0 -DEXPIRES=0  # the end of a task is stored ahead of what it left
-finds 4 'assertion violated' -DWIDE=0 -DPARKS=0 -DEXPIRES=0  # a row is used again when its task was only begun
-finds 5 'invalid end state' -DWIDE=0 -DPARKS=1 -DEXPIRES=0   # a producer and who parks miss each other
-finds 6 'invalid end state' -DWIDE=1 -DPARKS=0 -DEXPIRES=0   # two blocks with barriers are partly placed
-finds 7 'invalid end state' -DWIDE=0 -DPARKS=1 -DEXPIRES=0   # what was spawned meanwhile is taken for done
-finds 8 '' -DWIDE=1 -DPARKS=0 -DEXPIRES=0                    # a record is read when it may be another block's
-finds 9 '' -DWIDE=1 -DPARKS=1 -DEXPIRES=0                    # who has not begun yet is sent away
-finds 10 'assertion violated' -DWIDE=1 -DPARKS=1 -DEXPIRES=0 # a task that was begun starts anew
-finds 11 'assertion violated' -DFIRST=1 -DPARKS=0 -DEXPIRES=0 # a word of row 0 is taken for a later one
-finds 12 'assertion violated' -DFIRST=1 -DPARKS=0 -DEXPIRES=0 # one of two words is looked at
-finds 13 '' -DBACK=1 -DWIDE=0 -DPARKS=1 -DEXPIRES=0          # a column has left ahead of the ends of its tasks
+# the generation is stored before the descriptor
+finds 1 'assertion violated' -DWIDE=0 -DPARKS=0 -DEXPIRES=0
+# the descriptor is read without acquire
+finds 2 'assertion violated' -DWIDE=0 -DPARKS=0 -DEXPIRES=0
+# the end of a task is stored before its results
+finds 3 'assertion violated' -DWIDE=0 -DPARKS=0 -DEXPIRES=0
+# a row is reused when its task has only begun
+finds 4 'assertion violated' -DWIDE=0 -DPARKS=0 -DEXPIRES=0
+# a producer and the thread that parks the pool miss each other
+finds 5 'invalid end state' -DWIDE=0 -DPARKS=1 -DEXPIRES=0
+# two blocks with barriers are both placed in part
+finds 6 'invalid end state' -DWIDE=1 -DPARKS=0 -DEXPIRES=0
+# a task spawned in the meantime is taken for finished
+finds 7 'invalid end state' -DWIDE=0 -DPARKS=1 -DEXPIRES=0
+# a record is read that may belong to another block
+finds 8 '' -DWIDE=1 -DPARKS=0 -DEXPIRES=0
+# an executor that has not begun yet is sent away
+finds 9 '' -DWIDE=1 -DPARKS=1 -DEXPIRES=0
+# a task that has begun starts again
+finds 10 'assertion violated' -DWIDE=1 -DPARKS=1 -DEXPIRES=0
+# a word of row 0 is taken for one of a later task
+finds 11 'assertion violated' -DFIRST=1 -DPARKS=0 -DEXPIRES=0
+# only one of two words is checked
+finds 12 'assertion violated' -DFIRST=1 -DPARKS=0 -DEXPIRES=0
+# a column reports its exit before the ends of its tasks
+finds 13 '' -DBACK=1 -DWIDE=0 -DPARKS=1 -DEXPIRES=0
 echo passed

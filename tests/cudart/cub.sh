@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: cub.sh BUILD FOLDER. A program of CUB (FOLDER/cub.cu), built by nvcc for each of three targets, runs on
-# the virtual GPU. The programs are in the repository, since no machine of the tests has nvcc: FOLDER/cub.sm_NN.
-# BLESS=1 builds them again (CUDA 13).
+# usage: cub.sh BUILD FOLDER
+# Runs a program that uses CUB (FOLDER/cub.cu), built by nvcc for three targets, on the virtual
+# GPU. The built programs FOLDER/cub.sm_NN are in the repository, since the test machines have no
+# nvcc. BLESS=1 builds them again (CUDA 13).
 set -eu
 build=$1 folder=$2
 if [ "${BLESS:-0}" = 1 ]; then

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: examples.sh BUILD [NAME...]: the example programs of the CUDA runtime, with the shared one, on the virtual GPU: as they
-# were built, and where nvcc is, these as nvcc builds them.
+# usage: examples.sh BUILD [NAME...]
+# Runs the example programs of the CUDA runtime with the shared runtime on the virtual GPU, as
+# heddle's build made them and, if nvcc is installed, as nvcc builds them.
 set -eu
 build=$1
 shift
@@ -14,7 +15,7 @@ unset HEDDLE_DEVICE 2>/dev/null || :
 export XDG_CACHE_HOME="$dir/cache" XDG_STATE_HOME="$dir/state" HEDDLE_SOCKET="$dir/none" HEDDLE_VGPU="cudart-examples-$$"
 n=0 failed=0
 
-# passes NAME COMMAND...
+# passes NAME COMMAND...: runs the command, which must succeed.
 passes() {
 	name=$1
 	shift
@@ -28,7 +29,7 @@ passes() {
 
 for program in "$build"/examples/rt/shared/*; do
 	name=$(basename "$program")
-	case $name in vecadd | *.o) continue ;; esac # vecadd: README's
+	case $name in vecadd | *.o) continue ;; esac # README shows vecadd
 	[ ! -x "$program" ] || passes "$name" "$build/heddle" run --device cpu -- "$program" --size trivial --check last
 done
 [ $n -gt 0 ] || { echo "skipped: no compiler for kernels"; exit 77; }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What nvcc puts into an object file, written by hand: a wrapper around each fatbin, a constructor
- * that registers what is in it, a host function for each kernel. Fatbins are made when the
- * constructor runs. */
+/* The parts that nvcc puts into an object file, written by hand: a wrapper around each fatbin, a
+ * constructor that registers its contents, and a host function for each kernel. The constructor
+ * makes the fatbins. */
 #include "host.h"
 
 #include <stdlib.h>
@@ -75,11 +75,12 @@ static const char second_ptx[] =
 unsigned factor, offset, table[16];
 unsigned *total_pointer;
 
-static void **first, **second; /* handles */
+static void **first, **second; /* module handles */
 
 /* ---- host functions of kernels ---- */
 
-/* The address of a host function is the kernel's name: it is given to the runtime as an object. */
+/* The address of a host function identifies the kernel; the runtime takes it as an object
+ * pointer. */
 static const void *address(void (*fn)(void))
 {
 	return (const void *)(uintptr_t)fn;
@@ -102,7 +103,7 @@ void scale(unsigned *out, const unsigned *in, unsigned n)
 	launch((void (*)(void))scale, args);
 }
 
-/* As CUDA 13 does: by the kernel's handle, which is looked up once. */
+/* As CUDA 13 does: launches by the kernel's handle, which is looked up once. */
 void number(unsigned *out, unsigned n)
 {
 	static CUkernel kernel;
@@ -154,7 +155,7 @@ unsigned *total(void)
 	return total_pointer;
 }
 
-/* ---- registration ---- */
+/* ---- registration with the runtime ---- */
 
 struct wrapper {
 	int magic, version;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A program's host code as nvcc emits it, without nvcc: kernels and variables of two modules, which
- * host.c registers before main and at exit forgets. The first module's fatbin holds its PTX as it
- * is, the second's compressed. */
+/* A program's host code as nvcc emits it, made without nvcc: kernels and variables of two
+ * modules, which host.c registers before main and unregisters at exit. The first module's fatbin
+ * holds plain PTX, the second's compressed PTX. */
 #ifndef HEDDLE_TESTS_CUDART_HOST_H
 #define HEDDLE_TESTS_CUDART_HOST_H
 
@@ -20,19 +20,19 @@
 			fail_msg("%s: %s", #call, cudaGetErrorName(error_)); \
 	} while (0)
 
-/* ---- kernels, by host functions; a host function launches with what is pushed ---- */
+/* ---- kernels by their host functions, which launch with the pushed configuration ---- */
 
-/* out[i] = factor * in[i] + offset for i < n; factor and offset are the device's variables. */
+/* out[i] = factor * in[i] + offset for i < n; factor and offset are device variables. */
 void scale(unsigned *out, const unsigned *in, unsigned n);
 /* In the second module: out[i] = i for i < n. */
 void number(unsigned *out, unsigned n);
-/* Ends when *go is not 0. */
+/* Spins until *go is not 0. */
 void wait_for(const unsigned *go);
-/* Writes to an address that is nobody's. */
+/* Writes to an unmapped address. */
 void astray(void);
-/* Needs shared memory of its launch: sum[0] becomes the sum of 0 … threads - 1. */
+/* Needs dynamic shared memory; sum[0] becomes the sum of 0 … threads - 1. */
 void sum_shared(unsigned *sum);
-/* total += 1, in managed memory. */
+/* Adds 1 to total, which is in managed memory. */
 void count_one(void);
 
 /* kernel<<<grid, block, shared, stream>>>(arguments), as nvcc translates it. */
@@ -44,16 +44,16 @@ void count_one(void);
 
 /* ---- variables ---- */
 
-extern unsigned factor;         /* 3 on the device at first */
-extern unsigned offset;         /* constant memory, 0 at first */
-extern unsigned table[16];      /* zeroes at first */
-extern unsigned *total_pointer; /* of the managed variable total, 100 at first */
-unsigned *total(void);          /* its address, as nvcc's code asks for it */
+extern unsigned factor;         /* on the device initially 3 */
+extern unsigned offset;         /* in constant memory, initially 0 */
+extern unsigned table[16];      /* initially zero */
+extern unsigned *total_pointer; /* pointer to the managed variable total, which is initially 100 */
+unsigned *total(void);          /* returns its address, as nvcc's code requests it */
 
-/* Groups of tests; 0: all passed. */
+/* Groups of tests; each returns 0 if all passed. */
 int run_errors(void);
 int run_devices(void);
-int run_two(void); /* on a virtual GPU with two devices */
+int run_two(void); /* needs a virtual GPU with two devices */
 int run_memory(void);
 int run_copies(void);
 int run_symbols(void);

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: imports.sh LIBCUDART.SO.13 CUDART.DEF IMPORTS.TXT. Every name that programs import is
-# exported, and supported unless the file says "lacks" behind it.
+# usage: imports.sh LIBCUDART.SO.13 CUDART.DEF IMPORTS.TXT
+# Checks that every name that programs import is exported, and supported unless the file has
+# "lacks" after it.
 set -eu
 library=$1 table=$2 imports=$3
 command -v nm >/dev/null || { echo "skipped: no nm"; exit 77; }

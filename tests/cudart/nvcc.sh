@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: nvcc.sh BUILD PROG.CU [MODE...]. nvcc builds the program, and heddle run --device cpu runs it
-# to the right end, in each mode:
+# usage: nvcc.sh BUILD PROG.CU [MODE...]
+# nvcc builds the program, and heddle run --device cpu must run it correctly, in each mode:
 #	shared   with -cudart shared
-#	rdc      linked in two steps, for sm_90, each thread with a default stream of its own
-#	static   with NVIDIA's runtime inside, which the virtual GPU cannot run: said, with what to do
-# Skipped where there is no nvcc.
+#	rdc      linked in two steps, for sm_90, with per-thread default streams
+#	static   with NVIDIA's runtime inside, which the virtual GPU cannot run: heddle must
+#	         say so, and what to do
+# Skipped without nvcc.
 set -eu
 build=$1 source=$2
 shift 2

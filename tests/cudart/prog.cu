@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A program of the CUDA runtime as nvcc's users write them: kernels and templates in the <<< >>>
- * notation, variables of each kind, the header's own functions over the library's. Prints a line
- * for each part. */
+/* A program of the CUDA runtime as users of nvcc write it: kernels and templates with <<< >>>,
+ * variables of each kind, and the header's inline functions, which call the library. Prints a
+ * line for each part. */
 #include <cstdio>
 #include <cstdlib>
 

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: rt.sh SOURCE BUILD built|nvcc. Two of the examples of the runtime API with the shared runtime, as
-# they were built or as nvcc builds them now, under heddled on the virtual GPU: the launches of both are
-# managed, and the one of high priority preempts the other.
+# usage: rt.sh SOURCE BUILD built|nvcc
+# Runs two examples of the runtime API with the shared runtime, as heddle's build made them or as
+# nvcc builds them now, under heddled on the virtual GPU. The launches of both must be managed, and
+# the high-priority program must preempt the other.
 set -eu
 src=$1 build=$2 by=$3
 if [ "$by" = nvcc ]; then
@@ -38,7 +39,7 @@ fail() {
 	exit 1
 }
 
-# until_true SECONDS COMMAND...
+# until_true SECONDS COMMAND...: repeats the command until it succeeds, or the time is over.
 until_true() {
 	tries=$(($1 * 20))
 	shift

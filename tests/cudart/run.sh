@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: run.sh BUILD PROG GROUP... Under heddled on the virtual GPU, the shim sees the launches that
-# our runtime makes for a program: each group of the program's tests passes.
+# usage: run.sh BUILD PROG GROUP...
+# Runs each group of the program's tests under heddled on the virtual GPU. The groups must pass,
+# and the shim must see the launches that our runtime makes.
 set -eu
 build=$1 prog=$2
 shift 2

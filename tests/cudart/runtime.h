@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The CUDA runtime API in prototypes, made of the table of src/cudart, for programs that link one
- * of its libraries: RT_ABI says which, 12 or 13. */
+/* Prototypes of the CUDA runtime API, made from the table of src/cudart, for programs that link
+ * one of its libraries. RT_ABI is the library's version, 12 or 13. */
 #ifndef HEDDLE_TESTS_CUDART_RUNTIME_H
 #define HEDDLE_TESTS_CUDART_RUNTIME_H
 
@@ -50,7 +50,7 @@ rt_error cudaDriverGetVersion(int *version);
 rt_error cudaRuntimeGetVersion(int *version);
 struct rt_channels cudaCreateChannelDesc(int x, int y, int z, int w, int kind);
 
-/* The structure that the library of this version fills, and its function. */
+/* The structure that this version's library fills, and the function that fills it. */
 #if RT_ABI == 12
 typedef struct rt_props12 rt_props;
 #define get_properties cudaGetDeviceProperties_v2

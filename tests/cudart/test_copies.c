@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Copies and fills: each direction, synchronous and in a stream, in one, two and three dimensions;
- * and variables of the device by their symbols. */
+/* Tests copies and memsets: each direction, synchronous and in a stream, in one, two and three
+ * dimensions; and device variables by their symbols. */
 #include "host.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ static void test_linear(void **state)
 	OK(cudaMemcpy((void *)b, (void *)a, N, RT_DEVICE_TO_DEVICE));
 	OK(cudaMemcpy(out, (void *)b, N, RT_DEVICE_TO_HOST));
 	assert_memory_equal(in, out, N);
-	/* The direction is told by the addresses. */
+	/* The addresses determine the direction. */
 	fill(in, N, 2);
 	OK(cudaMemcpy((void *)a, in, N, RT_COPY_DEFAULT));
 	OK(cudaMemcpy(out, (void *)a, N, RT_COPY_DEFAULT));
@@ -49,7 +49,7 @@ static void test_linear(void **state)
 	cudaGetLastError();
 }
 
-/* In a stream, in the calling thread's default stream, and in the legacy one. */
+/* In a stream, in the calling thread's default stream, and in the legacy stream. */
 static void test_async(void **state)
 {
 	unsigned char in[N], out[N] = {0};
@@ -117,7 +117,7 @@ static void test_2d(void **state)
 	cudaGetLastError();
 }
 
-/* A box within a larger one, which a fill leaves as it was around it. */
+/* A box within a larger one; a memset leaves the memory around the box unchanged. */
 static void test_3d(void **state)
 {
 	unsigned char in[SLICES * ROWS * WIDTH], out[sizeof(in)] = {0};
@@ -193,7 +193,7 @@ static void test_zero_extents(void **state)
 		OK(cudaMemset2D(a, 0, 1, e.width, e.height));
 		OK(cudaMemset2DAsync(a, 0, 1, e.width, e.height, NULL));
 		if (e.width == SIZE_MAX)
-			continue; /* the largest pitch is less */
+			continue; /* the largest pitch is smaller */
 		OK(cudaMemcpy2D((void *)a, e.width, (void *)a, e.width, e.width, e.height,
 			RT_COPY_DEFAULT));
 		OK(cudaMemcpy2DAsync((void *)a, e.width, (void *)a, e.width, e.width, e.height,
@@ -206,7 +206,7 @@ static void test_zero_extents(void **state)
 	OK(cudaFree(a));
 }
 
-/* A box that reaches beyond its memory, or whose slices overlap, is refused, and nothing changes. */
+/* A box that exceeds its memory, or whose slices overlap, is refused, and nothing changes. */
 static void test_boxes_that_do_not_fit(void **state)
 {
 	static const struct {
@@ -242,7 +242,7 @@ static void test_boxes_that_do_not_fit(void **state)
 	cudaGetLastError();
 }
 
-/* Of short4, 5 x 3: widths of rectangles are in bytes, those of boxes in elements. */
+/* An array of 5 x 3 short4: widths of rectangles are in bytes, those of boxes in elements. */
 static void test_arrays(void **state)
 {
 	enum { W = 5, H = 3, BYTES = W * H * 8 };
@@ -267,7 +267,7 @@ static void test_arrays(void **state)
 	assert_true(extent.width == W && extent.height == H && !extent.depth && flags == 2);
 	OK(cudaMemcpy2DToArray(a, 0, 0, in, W * 8, W * 8, H, RT_HOST_TO_DEVICE));
 	OK(cudaMemcpyToArray(b, 0, 0, in, BYTES, RT_COPY_DEFAULT));
-	/* Elements 1 and 2 of each row to 3 and 4. */
+	/* Copies elements 1 and 2 of each row to elements 3 and 4. */
 	box.src_array = a;
 	box.src_pos.x = 1;
 	box.dst_array = b;
@@ -317,7 +317,7 @@ int run_copies(void)
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
-/* ---- symbols ---- */
+/* ---- symbols of variables ---- */
 
 static void test_symbols(void **state)
 {
@@ -338,7 +338,7 @@ static void test_symbols(void **state)
 	OK(cudaGetSymbolAddress(&at, table));
 	OK(cudaMemcpy(out, (void *)(at + 32), 4, RT_DEVICE_TO_HOST));
 	assert_int_equal(out[0], 0);
-	/* A kernel sees what was written, constant memory too. */
+	/* A kernel sees the copied values, also in constant memory. */
 	OK(cudaMalloc(&a, sizeof(in)));
 	OK(cudaMalloc(&b, sizeof(in)));
 	OK(cudaMemcpy((void *)a, in, sizeof(in), RT_HOST_TO_DEVICE));
@@ -365,7 +365,7 @@ static void test_symbols(void **state)
 	OK(cudaFree(b));
 }
 
-/* The host reads and writes the variable itself. */
+/* The host reads and writes the variable directly. */
 static void test_managed(void **state)
 {
 	unsigned value = 0;
@@ -379,7 +379,8 @@ static void test_managed(void **state)
 	assert_int_equal(value, 41);
 }
 
-/* After a reset variables, kernels' attributes and the program's own launches are as at its start.
+/* After a reset, variables and kernels' attributes have their initial values, and the program
+ * can launch again.
  */
 static void test_reset(void **state)
 {
@@ -417,7 +418,7 @@ static void test_reset(void **state)
 	for (unsigned i = 0; i < 16; i++)
 		assert_int_equal(out[i], i * 3);
 	assert_int_equal(*total(), 101);
-	/* CUDA 13's host code keeps a kernel's handle, which is still good. */
+	/* CUDA 13's host code keeps a kernel's handle, which is still valid. */
 	LAUNCH(number, 1, 16, 0, NULL, (unsigned *)b, 16);
 	OK(cudaMemcpy(out, (void *)b, sizeof(out), RT_DEVICE_TO_HOST));
 	for (unsigned i = 0; i < 16; i++)

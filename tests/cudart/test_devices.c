@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Devices: count, properties in both layouts, attributes, limits, versions, the driver's functions.
+/* Tests devices: count, properties in both layouts, attributes, limits, versions, and functions
+ * of the driver.
  */
 #include "host.h"
 
@@ -42,7 +43,7 @@ static void test_device(void **state)
 	cudaGetLastError();
 }
 
-/* Sizes and places are those of the vendor's headers of CUDA 12.9 and 13.0. */
+/* Sizes and offsets are those of NVIDIA's headers of CUDA 12.9 and 13.0. */
 static void test_layouts(void **state)
 {
 	assert_int_equal(sizeof(struct rt_props12), 1032);
@@ -69,7 +70,7 @@ static void test_layouts(void **state)
 
 static void test_properties(void **state)
 {
-	rt_props p[2]; /* the second is not touched */
+	rt_props p[2]; /* the second must stay unchanged */
 	int value = 0;
 
 	memset(p, 0x5a, sizeof(p));
@@ -139,11 +140,11 @@ static void test_entry_points(void **state)
 	assert_null(plain);
 }
 
-/* ---- two of them ---- */
+/* ---- two devices ---- */
 
 enum { N = 1000 };
 
-/* What the kernel leaves of ones there, with a factor of that device's own. */
+/* Runs the kernel on one device, on memory of ones, with that device's own value of factor. */
 static void scale_on(int device, unsigned own, CUdeviceptr *ret)
 {
 	struct rt_pointer_attributes a;
@@ -191,7 +192,7 @@ static void test_two(void **state)
 	OK(cudaMemcpyPeer(p[1], 1, p[0], 0, N * sizeof(unsigned)));
 	all_are(p[1], 5);
 	assert_int_equal(cudaSetDevice(2), cudaErrorInvalidDevice);
-	/* A kernel reaches the other device's memory once that is allowed. */
+	/* A kernel can access the other device's memory once peer access is enabled. */
 	OK(cudaSetDevice(0));
 	OK(cudaDeviceEnablePeerAccess(1, 0));
 	LAUNCH(scale, (N + 127) / 128, 128, 0, NULL, (unsigned *)p[1], (unsigned *)p[0], N);
@@ -199,7 +200,7 @@ static void test_two(void **state)
 	all_are(p[1], 25);
 }
 
-/* One variable for both. */
+/* Both devices use the same variable. */
 static void test_managed(void **state)
 {
 	unsigned *sum = total();

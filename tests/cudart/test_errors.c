@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Errors: which call keeps one, which clears it, names and texts; faults of kernels, which stay. */
+/* Tests errors: which call keeps an error and which clears it; names and texts; kernels' faults,
+ * which are sticky. */
 #include "host.h"
 
 #include <errno.h>
@@ -18,10 +19,10 @@ static void test_last_error(void **state)
 	assert_int_equal(cudaGetLastError(), cudaSuccess);
 	assert_int_equal(cudaSetDevice(77), cudaErrorInvalidDevice);
 	assert_int_equal(cudaPeekAtLastError(), cudaErrorInvalidDevice);
-	/* A call that succeeds leaves it. */
+	/* A successful call does not clear the error. */
 	OK(cudaMalloc(&p, 16));
 	assert_int_equal(cudaPeekAtLastError(), cudaErrorInvalidDevice);
-	/* The next that fails replaces it. */
+	/* The next failing call replaces it. */
 	assert_int_equal(cudaMalloc(NULL, 16), cudaErrorInvalidValue);
 	assert_int_equal(cudaGetLastError(), cudaErrorInvalidValue);
 	assert_int_equal(cudaGetLastError(), cudaSuccess);
@@ -53,7 +54,7 @@ static void test_launch_errors(void **state)
 	assert_int_equal(cudaGetLastError(), cudaErrorInvalidConfiguration);
 	LAUNCH(number, 0, 32, 0, NULL, p, 1);
 	assert_int_equal(cudaGetLastError(), cudaErrorInvalidConfiguration);
-	/* No configuration was pushed. */
+	/* Launches without a pushed configuration. */
 	number(p, 1);
 	assert_int_equal(cudaGetLastError(), cudaErrorMissingConfiguration);
 	assert_int_equal(cudaLaunchKernel(&nothing, (struct rt_dim3){1, 1, 1},
@@ -66,7 +67,7 @@ static void test_launch_errors(void **state)
 	OK(cudaFree(out));
 }
 
-/* What is not there says so: once for each function, with its name. */
+/* An unsupported function reports this, once for each function, with its name. */
 static void test_lacks(void **state)
 {
 	char name[] = "/tmp/heddle-cudart-XXXXXX", text[512] = "";
@@ -116,7 +117,7 @@ static void test_sticky(void **state)
 	LAUNCH(astray, 1, 1, 0, NULL);
 	assert_int_equal(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
 	assert_int_equal(cudaGetLastError(), cudaErrorIllegalAddress);
-	/* It is not cleared, and every call fails with it. */
+	/* The error cannot be cleared, and every call returns it. */
 	assert_int_equal(cudaGetLastError(), cudaErrorIllegalAddress);
 	assert_int_equal(cudaPeekAtLastError(), cudaErrorIllegalAddress);
 	assert_int_equal(cudaMalloc(&p, 64), cudaErrorIllegalAddress);
@@ -125,7 +126,7 @@ static void test_sticky(void **state)
 	assert_int_equal(cudaPeekAtLastError(), cudaErrorIllegalAddress);
 }
 
-/* A reset makes the device usable again, and forgets the error. */
+/* A reset makes the device usable again, and clears the error. */
 static void test_reset(void **state)
 {
 	unsigned host[4] = {9, 9, 9, 9};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Graphs: captured, and built of nodes. */
+/* Tests graphs: captured ones, and ones built from nodes. */
 #include "host.h"
 
 static const void *number_host(void)
@@ -104,13 +104,14 @@ static void test_nodes(void **state)
 	expect(p, 9, 1);
 	OK(cudaMemcpyFromSymbol(&n, table, 4, 4, RT_DEVICE_TO_HOST));
 	assert_int_equal(n, 9);
-	/* The kernel writes one number less. */
+	/* The kernel writes one number fewer. */
 	n = 1;
 	OK(cudaGraphExecKernelNodeSetParams(exec, kernel, &k));
 	OK(cudaGraphLaunch(exec, NULL));
 	OK(cudaDeviceSynchronize());
 	expect(p, 9, 0x11111111);
-	/* Attributes stay when parameters are set; the virtual GPU has no clusters of several. */
+	/* Setting parameters keeps the attributes. The virtual GPU has no clusters of several
+	 * blocks. */
 	CUlaunchAttributeValue with = {.cooperative = 1}, seen = {.cooperative = 0};
 	OK(cudaGraphKernelNodeSetAttribute(kernel, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &with));
 	OK(cudaGraphKernelNodeSetParams(kernel, &k));

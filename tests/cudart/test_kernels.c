@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Kernels: each way to launch, attributes, occupancy, handles; a module that is registered late and
- * leaves again. */
+/* Tests kernels: each way to launch, attributes, occupancy, handles; and a module that is
+ * registered late and unregistered again. */
 #include "host.h"
 
 #include <string.h>
@@ -56,7 +56,7 @@ static void test_launches(void **state)
 	expect_numbers(p, n);
 	OK(cudaLaunchCooperativeKernel(number_host(), grid, block, args, 0, s));
 	expect_numbers(p, n);
-	/* By its handle, as kernels of libraries are. */
+	/* By its handle, like kernels of libraries. */
 	OK(cudaGetKernel(&kernel, number_host()));
 	OK(cudaLaunchKernel(kernel, grid, block, args, 0, s));
 	expect_numbers(p, n);
@@ -66,7 +66,7 @@ static void test_launches(void **state)
 	OK(cudaFree(p));
 }
 
-/* An argument of a launch that launches itself. */
+/* Launches another kernel while the arguments of a launch are evaluated. */
 static unsigned launch_within(unsigned *p)
 {
 	LAUNCH(number, 1, 4, 0, NULL, p, 4);
@@ -141,7 +141,7 @@ static void test_occupancy(void **state)
 	assert_true(bytes >= 1024);
 }
 
-/* As a plugin's, which is loaded later and unloaded again. */
+/* Like a plugin's module, which is loaded later and unloaded again. */
 static void test_late_module(void **state)
 {
 	static const char key;
@@ -181,7 +181,7 @@ static void test_late_module(void **state)
 	cudaGetLastError();
 }
 
-/* A fatbin whose code is for a newer device. */
+/* A fatbin whose code is only for a newer device. */
 static void test_no_image(void **state)
 {
 	static const char key;
@@ -207,7 +207,7 @@ static void test_no_image(void **state)
 	assert_int_equal(cudaLaunchCooperativeKernel(&key, one, one, args, 0, NULL),
 		cudaErrorNoKernelImageForDevice);
 	assert_int_equal(cudaFuncGetAttributes(&attributes, &key), cudaErrorNoKernelImageForDevice);
-	/* <<< >>>: the kernel's handle is asked for once, and launched each time. */
+	/* <<< >>>: the code asks for the kernel's handle once, and launches with it each time. */
 	assert_int_equal(__cudaGetKernel(&kernel, &key), cudaErrorNoKernelImageForDevice);
 	for (int i = 0; i < 2; i++) {
 		cudaGetLastError();

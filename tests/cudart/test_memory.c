@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Memory: what is allocated how, pools, what an address is, advice in the forms of both versions.
+/* Tests memory: kinds of allocation, pools, pointer attributes, and advice in the forms of both
+ * versions.
  */
 #include "host.h"
 
@@ -73,7 +74,7 @@ static void test_pointers(void **state)
 	assert_int_equal(a.type, DEVICE);
 	assert_int_equal(a.device, 0);
 	assert_int_equal((CUdeviceptr)a.device_ptr, p + 4);
-	/* The structure of CUDA 12 ends before the reserved words. */
+	/* CUDA 12's structure ends before the reserved words. */
 	assert_int_equal(a.reserved[0], RT_ABI == 12 ? 0x5a5a5a5a5a5a5a5a : 0);
 	OK(cudaFree(p));
 	OK(cudaMallocManaged(&p, 64, CU_MEM_ATTACH_GLOBAL));
@@ -113,7 +114,8 @@ static void test_pools(void **state)
 	OK(cudaStreamDestroy(s));
 }
 
-/* Places are devices in CUDA 12, and locations in 13 and in the later functions of 12. */
+/* Locations are device numbers in CUDA 12, and CUmemLocation in CUDA 13 and in the later
+ * functions of 12. */
 static void test_advice(void **state)
 {
 	CUmemLocation where = {CU_MEM_LOCATION_TYPE_DEVICE, 0};

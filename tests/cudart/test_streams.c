@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Streams and events: order, waiting, priorities, callbacks, the default streams; capture. */
+/* Tests streams and events: order, waiting, priorities, callbacks, the default streams; capture. */
 #include "host.h"
 
 #include <string.h>
 
-/* Memory of the host that a kernel waits for. */
+/* Host memory for which a kernel waits. */
 static unsigned *gate_new(void)
 {
 	void *h;
@@ -59,7 +59,7 @@ static void test_query(void **state)
 	cudaGetLastError();
 }
 
-/* What waits for an event runs after what was recorded. */
+/* Work that waits for an event runs after the work recorded before it. */
 static void test_wait(void **state)
 {
 	unsigned *gate = gate_new(), host[8];
@@ -71,7 +71,7 @@ static void test_wait(void **state)
 	OK(cudaStreamCreateWithFlags(&b, CU_STREAM_NON_BLOCKING));
 	OK(cudaEventCreateWithFlags(&event, CU_EVENT_DISABLE_TIMING));
 	OK(cudaMalloc(&p, sizeof(host)));
-	/* Loading a module waits for what runs: do so first. */
+	/* Loading a module waits for running kernels, so load it first. */
 	LAUNCH(number, 1, 8, 0, b, (unsigned *)p, 8);
 	LAUNCH(wait_for, 1, 1, 0, a, gate);
 	OK(cudaMemsetAsync(p, 0, sizeof(host), a));
@@ -93,7 +93,7 @@ static void test_wait(void **state)
 	cudaGetLastError();
 }
 
-/* The legacy default stream waits for a blocking stream; a thread's own does not. */
+/* The legacy default stream waits for a blocking stream; a thread's own default stream does not. */
 static void test_defaults(void **state)
 {
 	unsigned *gate = gate_new(), host = 7;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Threads: each has its own device, last error, pushed configuration and default stream; the first
- * calls of all come at once. */
+/* Tests threads: each has its own device, last error, pushed configuration and default stream.
+ * All threads make their first calls at the same time. */
 #include "host.h"
 
 #include <pthread.h>
@@ -15,7 +15,7 @@ static pthread_barrier_t together;
 struct worker {
 	pthread_t thread;
 	unsigned k;
-	const char *what; /* went wrong; NULL: nothing */
+	const char *what; /* the failed check; NULL: none */
 };
 
 static void *work(void *user)
@@ -28,7 +28,7 @@ static void *work(void *user)
 	for (unsigned round = 0; round < ROUNDS && !w->what; round++) {
 		if (cudaMalloc(&p, sizeof(host)))
 			w->what = "cudaMalloc";
-		/* Each thread provokes an error of its own. */
+		/* Each thread causes an error of its own. */
 		if (w->k % 2 ? cudaSetDevice(50) != cudaErrorInvalidDevice
 			     : cudaMalloc(NULL, 1) != cudaErrorInvalidValue)
 			w->what = "an error";
@@ -63,7 +63,7 @@ static void test_threads(void **state)
 		if (w[k].what)
 			fail_msg("thread %u: %s", k, w[k].what);
 	pthread_barrier_destroy(&together);
-	/* This thread made no error. */
+	/* This thread has caused no error. */
 	assert_int_equal(cudaPeekAtLastError(), cudaSuccess);
 }
 

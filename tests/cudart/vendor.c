@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* usage: vendor OURS THEIRS. Two CUDA runtime libraries, of the vendor's and of ours, say the same
- * of every error code. */
+/* usage: vendor OURS THEIRS
+ * Two CUDA runtime libraries, NVIDIA's and ours, must give the same name and text for every
+ * error code. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: vendor.sh SOURCE BUILD VENDOR. Where a CUDA toolkit is, our runtime library of its version
-# exports the same names at the same version node, says the same of each error, and lays
-# cudaDeviceProp and the other structures out in the same way.
+# usage: vendor.sh SOURCE BUILD VENDOR
+# If a CUDA toolkit is installed, our runtime library of its version must export the same names at
+# the same version node, give the same text for each error, and lay out cudaDeviceProp and the
+# other structures in the same way.
 set -eu
 src=$1 build=$2 vendor=$3
 for tool in nm cc readelf; do
@@ -27,7 +28,7 @@ version=$(sed -n 's/^#define CUDART_VERSION *\([0-9]*\)$/\1/p' "$cuda/include/cu
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# Names, each with the node of its version. A newer library may have more of them.
+# Names, each with its version node. A newer library may have more of them.
 names() { nm -D --defined-only "$1" | sed -n 's/.* T \(_*cuda.*\)/\1/p' | LC_ALL=C sort; }
 names "$ours" >"$tmp/ours"
 names "$theirs" >"$tmp/theirs"
@@ -43,7 +44,7 @@ esac
 
 "$vendor" "$ours" "$theirs"
 
-# Structures: offset and size of each field of cudaDeviceProp, sizes of the others.
+# Structures: offset and size of each field of cudaDeviceProp, and sizes of the others.
 fields=$(sed -n "s/^RT_PROP(\(BOTH\|$abi\), [^,]*, \([^,]*\),.*/\2/p" "$src/src/cudart/props.def")
 {
 	for field in $fields; do

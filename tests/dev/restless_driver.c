@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A driver that, once it is asked for devices, has a thread of its own, which runs to the end of
- * the process: as NVIDIA's has. */
+/* A driver that starts a thread in cuInit. The thread runs until the process ends, as NVIDIA's
+ * driver threads do. */
 #include "dev/cu.h"
 
 #include <pthread.h>
@@ -36,6 +36,6 @@ CUresult cuInit(unsigned int flags)
 API CUresult cuDriverGetVersion(int *version);
 CUresult cuDriverGetVersion(int *version)
 {
-	*version = (int)turns; /* how often the thread has run */
+	*version = (int)turns; /* counts the thread's iterations */
 	return CUDA_SUCCESS;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What is known of the compilers of PTX, by driver. */
+/* Which drivers' PTX compilers are known to be right or faulty. */
 #include "unit.h"
 
 #include "base/base.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* test_driver_closed DRIVER: a driver that was opened and closed stays mapped, as its threads go
- * on. */
+/* usage: test_driver_closed DRIVER. A driver that was opened and closed stays mapped, since its
+ * threads keep running. */
 #include "unit.h"
 
 #include "base/base.h"

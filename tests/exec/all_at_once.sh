@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# all_at_once.sh HEDDLE KERNELS: of a grid whose blocks may all wait for each other exec keeps all there at
-# once, and says so where it was told to do otherwise; of others, and where it was told nothing, it says
-# nothing. KERNELS: a folder of ours (build/kernels) with what compilers made.
+# usage: all_at_once.sh HEDDLE KERNELS
+# If all blocks of a grid may wait for each other, heddle exec keeps them all resident at once, and
+# says so if its options asked for something else. Without such options, and for other grids, it
+# says nothing. KERNELS: the folder build/kernels, with the compilers' output.
 set -eu
 heddle=$1
 file=$2/nvcc/gridwait.ptx
@@ -14,7 +15,8 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT INT TERM
 bad=0
 
-# says YES|NO FILE KERNEL ARG...
+# says YES|NO FILE KERNEL ARG...: checks whether heddle exec says that all blocks are resident at
+# once.
 says() {
 	expected=$1
 	shift

@@ -3,12 +3,13 @@
 # Copyright 2026 The heddle authors
 #
 # usage: block_order.sh HEDDLE DEVICE KERNELS
-# In which order a preemptible form takes the blocks of a grid. A single worker writes down the ids of
-# each block as it comes, which must be what the definition of the order says (below); of many workers,
-# that each block runs once. The last blocks of grids of more than 2^32 blocks are begun with --first.
-# And the results of transpose and mm, as the compilers that there are made them in KERNELS (build/kernels),
-# are those of the plain form. SAMPLE=1: of the options and kernels one for each grid and order, in turn;
-# transpose of one compiler, in two forms; the last blocks of large grids of one kernel for each grid and order.
+# Tests in which order a preemptible form takes the blocks of a grid. A single worker records the
+# ids of its blocks in order, which must match the order's definition (below). With many workers,
+# each block must run once. For grids of more than 2^32 blocks, --first starts at the last blocks.
+# The results of transpose and mm, as compiled in KERNELS (build/kernels), must equal those of the
+# plain form. SAMPLE=1: only one set of options and one kernel for each grid and order, in turn;
+# transpose of one compiler, in two forms; the last blocks of large grids with one kernel for each
+# grid and order.
 set -eu
 heddle=$1
 device=$2
@@ -18,12 +19,12 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 runs=0 bad=0 turn=0
 
-# wanted ORDER X Y Z FIRST: the ids of the blocks from ticket FIRST on, a line each. hilbert: bands of 16
-# rows, every second from right to left; tiles of 16 x 16 blocks in a band, then columns; rows at the
-# end that fill no band.
+# wanted ORDER X Y Z FIRST: prints the ids of the blocks from ticket FIRST on, one block a line.
+# hilbert: bands of 16 rows, every second one from right to left; a band has tiles of 16 x 16
+# blocks, then single columns; the last rows do not fill a band.
 wanted() {
 	awk -v order="$1" -v gx="$2" -v gy="$3" -v gz="$4" -v t="$5" '
-	# Block d of a curve through n x n blocks that ends where x is greatest, in cx and cy.
+	# Sets cx and cy to block d of a curve through n x n blocks that ends at the greatest x.
 	function curve(d, n, q, h, s) {
 		if (n == 1) {
 			cx = cy = 0
@@ -64,7 +65,8 @@ wanted() {
 	}'
 }
 
-# walk KERNEL X Y Z FIRST OPTIONS [ARG]: the ids in the order in which the blocks ran, into $work/out.
+# walk KERNEL X Y Z FIRST OPTIONS [ARG]: writes the blocks' ids, in the order in which the blocks
+# ran, to $work/out.
 walk() {
 	n=$(($2 * $3 * $4 - $5))
 	# shellcheck disable=SC2086
@@ -82,7 +84,7 @@ walk() {
 	}
 }
 
-# compare WHAT: $work/out with $work/want.
+# compare WHAT: compares $work/out with $work/want.
 compare() {
 	cmp -s "$work/want" "$work/out" || {
 		echo "FAIL $1: $(diff "$work/want" "$work/out" | head -n 5 | tr '\n' ' ')"
@@ -90,7 +92,7 @@ compare() {
 	}
 }
 
-# is_due I N: of N ways the I-th one is to run.
+# is_due I N: whether the I-th of N combinations is to run.
 is_due() {
 	[ -z "${SAMPLE-}" ] || [ $((($1 + turn) % $2)) -eq 0 ]
 }
@@ -99,7 +101,8 @@ for grid in 1,1,1 37,1,1 1,37,1 5,7,1 16,16,1 33,17,3 64,3,2 7,64,1 1,16,3 50,33
 	IFS=, read -r x y z <<-END
 		$grid
 	END
-	turn=$((turn + 2)) # 5 a grid: each order has each of 6 ways
+	# 5 steps a grid in all, so that each order gets each of the 6 combinations
+	turn=$((turn + 2))
 	for order in row column hilbert; do
 		turn=$((turn + 1)) way=0
 		wanted $order "$x" "$y" "$z" 0 >"$work/want"
@@ -115,7 +118,7 @@ for grid in 1,1,1 37,1,1 1,37,1 5,7,1 16,16,1 33,17,3 64,3,2 7,64,1 1,16,3 50,33
 				}
 			done
 		done
-		# Many at once; what a guarded kernel's blocks come in is the hardware's.
+		# Many workers at once; the hardware orders a guard form's blocks.
 		sort "$work/want" >"$work/sorted"
 		mv "$work/sorted" "$work/want"
 		for kernel in walk walk_bar walk_guard; do
@@ -132,7 +135,7 @@ for grid in 1,1,1 37,1,1 1,37,1 5,7,1 16,16,1 33,17,3 64,3,2 7,64,1 1,16,3 50,33
 		done
 	done
 done
-# Tickets of 64 bits; rows that are too long for numbers within a band.
+# Tickets of 64 bits, and rows that are too long for 32-bit numbers within a band.
 for grid in 65538,65535,1 1,65535,65535 70001,1001,97 268435456,32,1 268435455,32,1; do
 	IFS=, read -r x y z <<-END
 		$grid
@@ -152,7 +155,7 @@ for grid in 65538,65535,1 1,65535,65535 70001,1001,97 268435456,32,1 268435455,3
 	done
 done
 
-# Row order stays where a block waits for a lower one, and where orders cannot be told apart.
+# Row order remains if a block waits for a lower one, and if the orders of a grid are identical.
 for order in column hilbert; do
 	wanted row 33 17 1 0 >"$work/want"
 	walk walk_up 33 17 1 0 "--order $order --total-workers 2 --chunk 3" "u32[562]:zero"
@@ -167,7 +170,7 @@ for order in column hilbert; do
 	}
 done
 
-# same FILE GRID BLOCK ARG...: the last buffer, in each order as in the plain form.
+# same FILE GRID BLOCK ARG...: the last buffer must be the same in each order as in the plain form.
 same() {
 	file=$1 kernel=$(basename "$1" .ptx) shape="--grid $2 --block $3"
 	shift 3

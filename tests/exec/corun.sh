@@ -2,15 +2,17 @@
 # Copyright 2026 The heddle authors
 # shellcheck shell=sh
 #
-# For scripts that run kernels together and compare each with the kernel alone. Sourced; heddle names
-# the program, device the device, limit the seconds that a run may take, and unordered.txt lies in $exec.
+# For scripts that run kernels together and compare each with the kernel alone. Scripts source this
+# file; they set heddle (the program), device, limit (timeout of a run in seconds) and exec (the
+# folder of unordered.txt).
 # shellcheck disable=SC2034,SC2154
 : "$heddle" "$device" "$limit" "$exec"
 
-# corun OUT OPTIONS WORDS: runs `heddle corun` once. WORDS: the specifications with " + " between them.
-# The report goes to OUT.out, errors to OUT.err. Sets corun_verdict: "ok"; "refused"; "hang", ended at
-# the limit; "FAIL", any other end; and corun_said, the error's text. Memory is compared (--check) unless
-# a kernel is in unordered.txt: what such a kernel leaves depends on the order of its blocks.
+# corun OUT OPTIONS WORDS: runs `heddle corun` once. WORDS: the specifications with " + " between
+# them. Writes the report to OUT.out and errors to OUT.err. Sets corun_said to the error's text,
+# and corun_verdict: "ok"; "refused"; "hang" after a timeout; "FAIL" for any other end. Compares
+# memory (--check) unless a kernel is in unordered.txt: such a kernel's result depends on the order
+# of its blocks.
 corun() {
 	corun_check=--check corun_status=0
 	while read -r corun_kernel; do

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# fault_lines.sh HEDDLE: a kernel's fault is reported with the line of the file and the program's block, in its
-# preemptible form as in the plain one; also where others stand in front of it, and in a function that it calls.
-# Merged, fused and woven with another kernel, with that and which kernel it is. Also if the kernel reads only
-# some of its block's ids, which a form then does not compute.
+# usage: fault_lines.sh HEDDLE
+# A fault's report names the line of the file and the program's block, in the preemptible form as
+# in the plain one; also if other kernels precede it in the file, and in a called function. For a
+# merged, fused or woven kernel, it also says so and says which of the kernels faulted. This holds
+# even if the kernel reads only some of its block ids, so that a form does not compute the others.
 set -eu
 heddle=$1
 dir=$(mktemp -d)
@@ -65,7 +66,7 @@ cat >"$dir/other.ptx" <<'END'
 END
 what=0 bad=0
 
-# of NAME LINE WHICH OPTION...: merged, as the first kernel and the second
+# of NAME LINE WHICH OPTION...: the fault of a merged launch must name this line and kernel.
 of() {
 	name=$1 line=$2 which=$3
 	shift 3
@@ -142,7 +143,8 @@ cat >"$dir/ids.ptx" <<'END'
 	ret;
 }
 END
-# names BLOCK KERNEL WHICH COMMAND...: the command's fault is in this block and thread 37 of the kernel, in its line
+# names BLOCK KERNEL WHICH COMMAND...: the command's fault must be in this block, in thread 37 of
+# the kernel, and in the kernel's marked line.
 names() {
 	block=$1 line=$(grep -n "// $2\$" "$dir/ids.ptx" | cut -d: -f1) which=$3
 	shift 3
@@ -172,7 +174,8 @@ done <<'END'
 5,4,3 4,3,2 4 3 2
 1,1,9 0,0,8 0 0 8
 END
-# A slice, from block 5 of a grid of 4,3, as a user's own program launches it.
+# A slice that starts at block 5 of a grid of 4,3, launched as a program of the user's would launch
+# it.
 "$heddle" ptx slice "$dir/ids.ptx" >"$dir/slice.ptx"
 ! "$heddle" exec --device cpu --grid 3 --block 64 "$dir/slice.ptx" all 'u32[1]:zero' u32:2 u32:1 u32:0 \
 	hex:05000000040000000300000001000000 2>"$dir/err" || bad=1
@@ -180,7 +183,7 @@ grep -q 'block (2,1,0), thread (37,0,0)' "$dir/err" || {
 	echo "a slice's block is not named"
 	bad=1
 }
-# One worker runs the blocks in their order.
+# One worker runs the blocks in order.
 export HEDDLE_VGPU="fault-lines-$$,sms=1"
 for chunk in 1 4 7 25; do
 	as="preempt --workers 1 --chunk $chunk"

@@ -2,20 +2,21 @@
 # Copyright 2026 The heddle authors
 # shellcheck shell=sh
 #
-# For scripts that compare what runs of one kernel leave in memory. Sourced; heddle names the program,
-# limit how many seconds a run may take.
+# For scripts that compare the memory that runs of one kernel leave. Scripts source this file; they
+# set heddle (the program) and limit (timeout of a run in seconds).
 # shellcheck disable=SC2034,SC2154
 : "$heddle" "$limit"
 
-# part_of: of the lines on standard input those that PART=k/n leaves: every n-th, from the k-th on; and those
-# that match ALWAYS.
+# part_of: selects from standard input the lines that PART=k/n names (every n-th line from the k-th
+# on), and the lines that match ALWAYS.
 part_of() {
 	part=${PART:-1/1}
 	awk -v k="${part%/*}" -v n="${part#*/}" -v always="${ALWAYS:-^$}" '(NR - 1) % n == k - 1 || $0 ~ always'
 }
 
-# seldom OPTIONS WORDS: sets form_options to the options, with fewer yields where a grid of hundreds or thousands
-# of blocks would be launched again as often. WORDS: of one kernel or several; the largest grid counts.
+# seldom OPTIONS WORDS: sets form_options to OPTIONS, but with rarer yields for grids of hundreds
+# or thousands of blocks, which would otherwise be relaunched as often. WORDS: specification of one
+# or several kernels; the largest grid counts.
 seldom() {
 	form_options=$1 form_most=1 form_rest=$2
 	case $1 in *"--yield-every "*) ;; *) return 0 ;; esac
@@ -35,7 +36,7 @@ seldom() {
 	form_options="${1%%--yield-every *}--yield-every $form_every${form_after#"${form_after%% *}"}"
 }
 
-# report FILE: sets tier and launches to those of a report.
+# report FILE: sets tier and launches to the report's values.
 report() {
 	tier='' launches=''
 	while IFS= read -r form_line; do
@@ -46,8 +47,8 @@ report() {
 	done <"$1"
 }
 
-# run_form OUT DEVICE FILE KERNEL-AND-WORDS [OPTIONS]: runs the kernel; buffers go to OUT.0, OUT.1 …,
-# the report to OUT.out, errors to OUT.err. Status 124: it was ended at the limit.
+# run_form OUT DEVICE FILE KERNEL-AND-WORDS [OPTIONS]: runs the kernel, and writes its buffers to
+# OUT.0, OUT.1 …, the report to OUT.out and errors to OUT.err. Status 124: timeout.
 run_form() {
 	form_out=$1 form_on=$2 form_file=$3
 	set -f
@@ -78,21 +79,23 @@ run_form() {
 	return $form_status
 }
 
-# prints RUN: whether something stands before the report, which begins with "{".
+# prints RUN: whether the kernel printed text, which precedes the report. The report begins with
+# "{".
 prints() {
 	form_line=
 	read -r form_line <"$1.out" || :
 	[ "$form_line" != "{" ]
 }
 
-# texts_same PLAIN FORM: whether two runs (OUT of run_form) printed the same, in any order.
+# texts_same PLAIN FORM: whether two runs (OUT of run_form) printed the same lines, in any order.
 texts_same() {
 	prints "$1" || prints "$2" || return 0
 	sed '/^{$/,$d' "$1.out" | sort >"$1.text"
 	sed '/^{$/,$d' "$2.out" | sort | cmp -s - "$1.text"
 }
 
-# is_ordered KERNEL: what it leaves is a function of its input: it is not in unordered.txt.
+# is_ordered KERNEL: whether the kernel's result is a function of its input, that is, whether it is
+# not in unordered.txt.
 form_unordered=
 [ -z "${here-}" ] || while read -r form_line; do
 	form_unordered="$form_unordered $form_line "
@@ -101,8 +104,8 @@ is_ordered() {
 	case $form_unordered in *" $1 "*) return 1 ;; esac
 }
 
-# same_left PLAIN FORM KERNEL: whether two runs left the same; of kernels in unordered.txt, which lies in
-# $here, only the text that they printed counts.
+# same_left PLAIN FORM KERNEL: whether two runs left the same memory and printed text. For kernels
+# in unordered.txt, which is in $here, only the text counts.
 same_left() {
 	texts_same "$1" "$2" || return 1
 	is_ordered "$3" || return 0

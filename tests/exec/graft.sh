@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Every kernel of a list, plain and put together again from its statements: the same memory, to the
-# last bit, and the same text printed.
+# Runs every kernel of a list as it is and reassembled from its statements: both must leave the
+# same memory, to the last bit, and print the same text.
 #   graft.sh HEDDLE TOOL LIST [FILTER]
-# TOOL: tests/ptx/graft_tool, whose modes are the ways below, or tests/cfg/cfg_tool with WAYS. LIST, FILTER: as of preempted.sh.
-# LIMIT: seconds that a run may take (600); JOBS: files at a time (2); WAYS: some of them only.
+# TOOL: tests/ptx/graft_tool, whose modes are listed below, or tests/cfg/cfg_tool with WAYS. LIST,
+# FILTER: as for preempted.sh. LIMIT: timeout of a run in seconds (default: 600); JOBS: files at a
+# time (default: 2); WAYS: only these modes.
 set -eu
 heddle=$1
 tool=$2
@@ -23,7 +24,8 @@ limit=${LIMIT:-600}
 # shellcheck source=tests/exec/form.sh
 . "$here/form.sh"
 
-# check PLAIN FORM NAME KERNEL FILE WORDS: runs KERNEL of FILE and prints a line.
+# check PLAIN FORM NAME KERNEL FILE WORDS: runs KERNEL of FILE, compares it with the plain run, and
+# prints a line.
 check() {
 	if ! run_form "$2" cpu "$5" "$4 $6"; then
 		echo "FAIL $3 $4: $(head -n 2 "$2.err" | tr '\n' ' ')"
@@ -35,8 +37,8 @@ check() {
 	rm -f "$2".*
 }
 
-# check_line DIR KERNEL WORDS: of a file; DIR holds its forms, and the one that the file before took
-# its kernels into.
+# check_line DIR KERNEL WORDS: checks one kernel of a file. DIR holds the file's forms, and the
+# form in which the previous file took in its kernels.
 check_line() {
 	if ! run_form "$1/plain" cpu "$1/plain.ptx" "$2 $3"; then
 		echo "FAIL $2 plain: $(head -n 2 "$1/plain.err" | tr '\n' ' ')"
@@ -46,7 +48,8 @@ check_line() {
 		form=$1/$way.ptx
 		case $way in
 		twice)
-			# Two sets of what needs all the shared memory there is.
+			# Skips kernels that need all shared memory: two of them do not fit
+			# together.
 			[ "$2" != shared_full ] || continue
 			check "$1/plain" "$1/form" "$2" "g_$2" "$form" "$3 u32:0"
 			check "$1/plain" "$1/form" "$2" "g_$2" "$form" "$3 u32:1"
@@ -66,7 +69,7 @@ check_line() {
 	rm -f "$1/plain".[!p]*
 }
 
-# check_file DIR FILE BEFORE
+# check_file DIR FILE BEFORE: checks all kernels of a file; BEFORE is the previous file.
 check_file() {
 	mkdir "$1"
 	cp "$root/$2" "$1/plain.ptx"

@@ -2,19 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Pairs of kernels as one launch, merged and fused, compared with each of them alone, to the last bit.
+# Runs pairs of kernels as one launch, merged and fused, and compares memory with each kernel
+# alone, to the last bit.
 #   merge.sh HEDDLE LIST DEVICE paper|forms|leaving|woven [sample]
-# LIST: kernels/list.txt of a build. paper: each two of the merging paper's kernels, in three shapes,
-# each alone, and up to eight of them; forms: every kernel of the list with another one. Each with all
-# schedules, with and without turns, and fused, and on the virtual GPU with each of MODES (words of
-# HEDDLE_VGPU); leaving: kernels that can be fused, but not merged, since their threads have to leave, or
-# leave something behind, each ahead of another one and behind it;
-# woven: every kernel of the list woven with others, each of the two first, by GoPTX's rules and with
-# blocks left whole;
-# sample: with one of these, others for each pair (paper: one shape of every other pair; forms: every fifth kernel; leaving:
-# one partner of each; woven: every third kernel with one of them). LIMIT: seconds that a run may take (60);
-# JOBS: runs at a time (2).
-# Kernels that cannot be merged, or not in this order, must be refused; they are counted.
+# LIST: kernels/list.txt of a build.
+# - paper: each pair of the merging paper's kernels in three shapes, each kernel alone, and up to
+#   eight kernels together.
+# - forms: every kernel of the list with another one. Both sets run with all orders, with and
+#   without turns, and fused; on the virtual GPU also with each of MODES (words of HEDDLE_VGPU).
+# - leaving: kernels that can be fused but not merged, since their threads exit early or leave
+#   state behind; each runs as the first and as the second of a pair.
+# - woven: every kernel of the list woven with others, as the first and as the second, by GoPTX's
+#   rules and with whole basic blocks.
+# - sample: only a part, in turn for each pair (paper: one shape of every other pair; forms: every
+#   fifth kernel; leaving: one partner of each kernel; woven: every third kernel with one partner).
+# LIMIT: timeout of a run in seconds (default: 60); JOBS: runs at a time (default: 2). Kernels that
+# cannot be merged, or not in this order, must be refused; the script counts them.
 set -eu
 heddle=$1
 list=$2
@@ -33,7 +36,7 @@ limit=${LIMIT:-60} exec=$here
 jobs=${JOBS:-2}
 modes=${MODES-"sms=8 serial converge=postdom"}
 bound=
-# A large GPU claims grids as small as these at once.
+# A large GPU would claim grids as small as these at once.
 [ "$device" = cpu ] || modes=- bound="--total-workers 4"
 tab=$(printf '\t')
 
@@ -71,16 +74,17 @@ done
 	exit 77
 }
 
-# run NUMBER MODE OPTIONS WORDS: one line to $work/result.NUMBER.
+# run NUMBER MODE OPTIONS WORDS: writes one line to $work/result.NUMBER.
 run() {
 	id=$1 mode=$2 words=$4
 	seldom "$3" "$4"
 	options=$form_options
-	# Where others are on the same SMs, these are not as many as they seem.
+	# If jobs shared SMs, a kernel would have fewer of them than it counts on.
 	export HEDDLE_VGPU="merge-$$-$((id % jobs)),$mode"
 	case $words in
 	*" + "*) ;;
-	*) options=$(echo "$options" | sed 's/--own [0-9]*//') ;; # one alone has the launch to itself
+	# a kernel alone has the launch to itself
+	*) options=$(echo "$options" | sed 's/--own [0-9]*//') ;;
 	esac
 	corun "$work/$id" "$options" "$words"
 	[ "$corun_verdict" != hang ] || corun_verdict=FAIL
@@ -89,7 +93,7 @@ run() {
 }
 
 id=0 turn=0
-# in_ways WORDS [EQUAL]: all ways, or the next one; EQUAL: with equal shares.
+# in_ways WORDS [EQUAL]: runs all ways, or with sample the next one. EQUAL: with equal shares.
 in_ways() {
 	if [ -n "$sample" ]; then
 		sed -n "$((id * 7 % ways + 1))p" "$work/ways"
@@ -104,7 +108,7 @@ in_ways() {
 	done 3<"$work/now"
 }
 
-# words FILE N: the specification in line N.
+# words FILE N: prints the specification in line N.
 words() {
 	sed -n "$2p" "$1" | while IFS=$tab read -r file kernel toolchain rest; do
 		echo "$root/$file $kernel $rest"
@@ -131,12 +135,13 @@ paper() {
 
 forms() {
 	n=$(wc -l <"$work/all")
-	for line in $(seq 1 $((${#sample} ? 5 : 1)) "$n"); do # sample: every fifth one, with the tenth behind it
+	# sample: every fifth kernel, with the kernel ten lines below
+	for line in $(seq 1 $((${#sample} ? 5 : 1)) "$n"); do
 		in_ways "$(words "$work/all" "$line") + $(words "$work/all" $(((line + 10) % n + 1)))"
 	done
 }
 
-# fused HOW KERNEL...
+# fused HOW KERNEL...: fuses each kernel with the partners.
 fused() {
 	# shellcheck disable=SC2086
 	printf '%s\n' $modes | sed "s/\$/ --how $1/" >"$work/ways"
@@ -145,7 +150,7 @@ fused() {
 	for kernel; do
 		line=$(grep -n "$tab$kernel$tab" "$work/all" | head -n 1 | cut -d: -f1)
 		for other in va er_barrier bar_reduce; do
-			turn=$((turn + 1)) # sample: one of these by turns
+			turn=$((turn + 1)) # sample: one partner, in turn
 			[ -z "$sample" ] || [ $((turn % 3)) -eq $((turn / 3 % 3)) ] || continue
 			with=$(grep -n "$tab$other$tab" "$work/all" | head -n 1 | cut -d: -f1)
 			if [ -z "$line" ] || [ -z "$with" ]; then continue; fi
@@ -164,7 +169,7 @@ leaving() {
 	}
 }
 
-# Partners: with guards, with barriers, both, with operations of warps, with loops.
+# Partners with guards, with barriers, with both, with warp operations, and with loops.
 woven() {
 	# shellcheck disable=SC2086
 	printf '%s --how weave\n' $modes >"$work/ways"
@@ -199,6 +204,7 @@ echo "$ok runs the same, $bad not, $(grep -c '^refused' "$work/results" || :) re
 case $what in
 leaving) [ "$bad" -eq 0 ] && [ "$ok" -eq "$id" ] ;;
 woven) [ "$bad" -eq 0 ] && [ "$ok" -gt $((id * 3 / 4)) ] ;;
-# A GPU runs most of these small grids to their end before the host's word comes: there some must have resumed.
+# A GPU finishes most of these small grids before the host's preempting word arrives, so there it
+# is enough if some were resumed.
 *) [ "$bad" -eq 0 ] && [ "$ok" -gt $((id * 3 / 4)) ] && [ "$again" -gt "$([ "$device" = cpu ] && echo $((ok / 8)) || echo 0)" ] ;;
 esac

@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# order.sh HEDDLE: in which order, and where, the blocks of merged kernels run (KernelMerge, section
-# 2.2 and figure 3), from when each began and ended by the virtual GPU's clock, in its serial mode. SAMPLE=1: fewer
-# workers, fewer sizes of claims for each grid, and fewer ways to have SMs of one's own.
+# usage: order.sh HEDDLE
+# Tests in which order and on which SMs the blocks of merged kernels run (KernelMerge, section 2.2
+# and figure 3). Each block records its begin and end by the virtual GPU's clock, in serial mode.
+# SAMPLE=1: fewer workers, fewer claim sizes for each grid, and fewer options of the own launch.
 set -eu
 heddle=$1
 ptx=$(dirname "$0")/order.ptx
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 bad=0 checks=0 turn=0
-some=${SAMPLE:+2 3} # workers
+some=${SAMPLE:+2 3} # numbers of workers
 
-# hungry: as where, with more than 150 registers in use all along.
+# hungry: like `where`, but with more than 150 registers in use throughout.
 awk '/^}/ { if (on) print; on = 0 }
 	/entry where/ { on = 1; sub("where", "hungry") }
 	/done:/ && on { for (i = 1; i < 160; i++) printf "\txor.b32 %%h0, %%h0, %%h%d;\n", i
@@ -25,8 +26,9 @@ awk '/^}/ { if (on) print; on = 0 }
 cat "$ptx" "$work/hungry.entry" >"$work/order.ptx"
 ptx=$work/order.ptx
 
-# corun "BLOCKS:ROUNDS[:THREADS:KERNEL]..." OPTION...: kernels A, B ... of so many blocks, so long each.
-# To $work/blocks a line for each block, by when it began: begin, end, SM, kernel, number.
+# corun "BLOCKS:ROUNDS[:THREADS:KERNEL]..." OPTION...: runs kernels A, B ... with these numbers of
+# blocks and rounds. Writes a line for each block to $work/blocks, ordered by begin: begin, end,
+# SM, kernel, number.
 corun() {
 	kernels=$1
 	shift
@@ -54,7 +56,7 @@ corun() {
 	done | sort -k1,1n -k2,2n >"$work/blocks"
 }
 
-# is NAME WHAT EXPECTED
+# is NAME WHAT EXPECTED: compares two texts.
 is() {
 	checks=$((checks + 1))
 	[ "$2" = "$3" ] || {
@@ -70,20 +72,21 @@ order() {
 	awk '{ printf "%s%s%d", (NR > 1 ? " " : ""), $4, $5 }' "$work/blocks"
 }
 
-# at_once KERNEL: the most blocks of it that ran at the same time.
+# at_once KERNEL: prints the largest number of its blocks that ran at the same time.
 at_once() {
 	awk -v k="$1" '$4 == k { print $1, 1; print $2, -1 }' "$work/blocks" | sort -n -k1,1 -k2,2 |
 		awk '{ n += $2; if (n > most) most = n } END { print most + 0 }'
 }
 
-# sms KERNEL: those that its blocks were on.
+# sms KERNEL: prints the SMs on which its blocks ran.
 sms() {
 	awk -v k="$1" '$4 == k { print $3 }' "$work/blocks" | sort -nu | tr '\n' ' '
 }
 
 export HEDDLE_VGPU=serial,sms=4
 
-# Figure 3a: by turns, and once one kernel has no blocks left, the rest of the other.
+# Figure 3a: the kernels' blocks alternate; when one kernel has no blocks left, the rest of the
+# other follow.
 corun "8:900 4:300" --total-workers 1
 is "figure 3a" "$(order)" "A0 B0 A1 B1 A2 B2 A3 B3 A4 A5 A6 A7"
 corun "2:900 6:900" --total-workers 1
@@ -99,13 +102,13 @@ is "one kernel" "$(order)" "A0 A1 A2 A3 A4"
 corun "4:900 6:900" --total-workers 1 --yield-every 2
 is "resumed" "$(order), $(sed -n 's/.*"launches": \([0-9]*\).*/\1/p' "$work/report")" \
 	"A0 B0 A1 B1 A2 B2 A3 B3 B4 B5, 3"
-# Several workers: claimed in this order, whoever comes.
+# Several workers claim blocks in this order, whichever worker comes first.
 corun "12:4000 4:4000" --total-workers 4
 is "four workers begin with" "$(order | tr -d 0-9 | cut -d ' ' -f 1-4 | tr ' ' '\n' | sort | tr '\n' ' ')" "A A B B "
 is "four workers" "$(at_once '[AB]') $(awk '{ print $4 $5 }' "$work/blocks" | sort | uniq | wc -l)" "0 16"
 
-# As the figure has it, with a word that all share: then the queue is exact with any number of workers.
-# Those that begin at once do so in any order.
+# As in the figure, with one queue that all workers share: the order is exact for any number of
+# workers, except among the blocks that begin at once.
 shared() {
 	corun "$2" --schedule steal:shared --total-workers "$1"
 	is "$1 workers, one queue: $2" "$(order | cut -d ' ' -f "-$1" | tr ' ' '\n' | sort | tr '\n' ' ')$(order | cut -d ' ' -f "$(($1 + 1))-")" \
@@ -122,8 +125,8 @@ done
 corun "6:900 4:900" --total-workers 1 --chunk 2 --schedule steal:shared
 is "one queue, two blocks a turn" "$(order)" "A0 A1 B0 B1 A2 A3 B2 B3 A4 A5"
 
-# Claims of several blocks: those that workers make at the same time have blocks beside each other by
-# turns, and towards the end they become smaller. Every block is in one of them, however many there are.
+# Claims of several blocks: blocks of simultaneous claims alternate, and claims become smaller
+# towards the end. Each block is in exactly one claim, however many claims there are.
 corun "40:4000" --schedule steal:shared --total-workers 4 --chunk 4
 is "claims of four, as they begin" "$(order | cut -d ' ' -f 1-4 | tr ' ' '\n' | sort | tr '\n' ' ')" "A0 A1 A2 A3 "
 is "claims of four, their second blocks" "$(order | cut -d ' ' -f 5-8 | tr ' ' '\n' | sort | tr '\n' ' ')" "A4 A5 A6 A7 "
@@ -138,25 +141,25 @@ for n in 1 2 7 40 97 600; do
 	done
 done
 
-# A claim that a kernel has written over is not gone on with.
+# If a kernel overwrites a worker's claim, the worker does not continue with it.
 timeout 60 "$heddle" corun --device cpu --total-workers 1 --chunk 4 -- "$ptx" stray --grid 8 --block 32 "u64[8]:zero" \
 	>"$work/report" 2>"$work/err" && status=0 || status=$?
 is "a claim written over" "$status $(grep -c "merged launch: a kernel accessed an address" "$work/err")" "1 1"
 
-# Figure 3b: one worker in four keeps to the short kernel, however long the others take.
+# Figure 3b: one of four workers runs only the short kernel's blocks, however long the others take.
 corun "12:500 24:2000" --schedule partition=1:3 --total-workers 4
 is "figure 3b" "$(at_once A) $(at_once B)" "1 3"
 is "figure 3b, in their order" "$(awk '$4 == "A" { printf "%d ", $5 }' "$work/blocks")" \
 	"0 1 2 3 4 5 6 7 8 9 10 11 "
 corun "40:500 40:500" --schedule partition=3:13 --total-workers 16
 is "3 of 16" "$(at_once A) $(at_once B)" "3 13"
-# Who has no blocks of its own left helps, if it is told to.
+# With --help-others, a worker whose kernel has no blocks left runs blocks of the other kernel.
 corun "4:500 40:2000" --schedule partition=1:1 --total-workers 4
 is "without help" "$(at_once B)" 2
 corun "4:500 40:2000" --schedule partition=1:1 --total-workers 4 --help-others
 is "with help" "$(at_once B)" 4
 
-# By SM.
+# The SMs on which each kernel ran.
 corun "64:2000 64:2000" --schedule apart
 is "apart" "$(sms A)- $(sms B)" "0 1 - 2 3 "
 corun "64:2000 64:2000" --schedule apart=1:3
@@ -168,9 +171,9 @@ is "mixed" "$(sms A)- $(sms B)" "0 1 2 3 - 0 1 2 3 "
 corun "160:2000 160:2000" --schedule mixed=1:3 --workers 8
 is "mixed, 1 to 3" "$(at_once A) $(at_once B)" "8 24"
 
-# A hungry kernel (threads, registers) and a frugal one, which has 32 blocks on an SM alone: with a launch
-# of its own it comes to nine tenths of that where it may run, and without to no more than there are workers.
-# own WHAT LEAST OPTION...
+# A hungry kernel (threads, registers) and a frugal one, which alone has 32 blocks on an SM. With
+# its own launch, the frugal kernel must reach nine tenths of that on the SMs that it may use.
+# Without, it has at most as many blocks as there are workers. own WHAT LEAST OPTION...
 own() {
 	what=$1 least=$2
 	shift 2
@@ -192,7 +195,7 @@ own "resumed" 1 --schedule mixed --own 2 --yield-every 50
 is "resumed, launches" "$(($(sed -n 's/.*"launches": \([0-9]*\).*/\1/p' "$work/report") > 4))" 1
 corun "600:3000 24:20000:256:hungry" --schedule apart --own 1
 is "the first has its own" "$(sms A)- $(sms B)" "2 3 - 0 1 "
-# While the hungry one is there, too.
+# While the hungry kernel is resident, too.
 corun "24:20000:256:hungry 600:3000" --schedule apart --own 2 --resident
 is "counted" "$(sed -n 's/.*"resident": \([0-9]*\).*/\1/p' "$work/report" | tail -n 1)" "$(at_once B)"
 

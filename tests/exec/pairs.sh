@@ -3,15 +3,14 @@
 # Copyright 2026 The heddle authors
 #
 # usage: pairs.sh HEDDLE LIST DEVICE [FILTER]
-# Random pairs of a list's kernels (kernels/list.txt of a build), each pair in every way of running
-# two kernels as one: merged, one of the schedules; fused vertically and horizontally; woven by
-# default, with --branches, and with --unsliced. Memory is compared with each kernel alone.
-# PAIRS (20) pairs from SEED (1); PART=k/n: the k-th of n parts of them, so that the parts of a seed
-# are together what the whole is. FILTER: an extended regular expression; only lines that match.
-# WAYS: likewise; only ways whose name matches. JOBS (2) runs at a time; LIMIT (60): seconds that a run may
-# take, then it is ended and named as a hang. A refusal is no failure: its reasons are counted. The last lines
-# are a table:
-# "WAY ok N wrong N hang N refused N", and a sum.
+# Runs random pairs of a list's kernels (kernels/list.txt of a build), each pair in every way of
+# running two kernels as one: merged in one of the orders; fused vertically and horizontally; woven
+# by default, with --branches, and with --unsliced. Compares memory with that of each kernel alone.
+# PAIRS pairs (default: 20) from SEED (default: 1); PART=k/n: the k-th of n parts of these pairs.
+# FILTER: extended regular expression of list lines to use. WAYS: the same for names of ways. JOBS:
+# runs at a time (default: 2). LIMIT: timeout of a run in seconds (default: 60), after which it
+# counts as a hang. A refusal is not a failure, but the script counts the reasons. The last lines
+# are a table: "WAY ok N wrong N hang N refused N", and a sum.
 set -eu
 heddle=$1
 list=$2
@@ -26,11 +25,11 @@ tab=$(printf '\t')
 jobs=${JOBS:-2} part=${PART:-1/1} limit=${LIMIT:-60} exec=$here
 # shellcheck source=tests/exec/corun.sh
 . "$here/corun.sh"
-# A large GPU claims grids as small as these at once.
+# A large GPU would claim grids as small as these at once.
 bound=
 [ "$device" = cpu ] || bound=' --total-workers 4'
 
-# Specifications as heddle corun takes them, with the kernel's name first.
+# Writes specifications for heddle corun, with the kernel's name first.
 grep -E "$filter" "$list" | awk -F "$tab" -v root="$root" '$4 != "" && $4 != "-" {
 	print $2 "\t" root "/" $1 " " $2 " " $4 }' >"$work/specs"
 [ -s "$work/specs" ] || {
@@ -38,7 +37,8 @@ grep -E "$filter" "$list" | awk -F "$tab" -v root="$root" '$4 != "" && $4 != "-"
 	exit 77
 }
 
-# choose: PAIRS lines "NUMBER<tab>NAMES<tab>SPECIFICATIONS", by the minimal standard generator.
+# choose: prints PAIRS lines "NUMBER<tab>NAMES<tab>SPECIFICATIONS", chosen by the MINSTD random
+# number generator.
 choose() {
 	awk -F "$tab" -v seed="${SEED:-1}" -v pairs="${PAIRS:-20}" -v k="${part%/*}" -v n="${part#*/}" '
 		function any(of) { state = state * 16807 % 2147483647; return 1 + state % of }
@@ -55,7 +55,7 @@ choose() {
 		}' "$work/specs"
 }
 
-# ways N: of pair N, "NAME<tab>OPTIONS".
+# ways N: prints "NAME<tab>OPTIONS" for each way of pair N.
 ways() {
 	case $(($1 % 5)) in
 	0) schedule="steal$bound" ;;
@@ -74,7 +74,7 @@ ways() {
 	END
 }
 
-# run ID WAY OPTIONS NAMES WORDS: one line to $work/result.ID.
+# run ID WAY OPTIONS NAMES WORDS: writes one line to $work/result.ID.
 run() {
 	export HEDDLE_VGPU="pairs-$$-$(($1 % jobs)),${MODE:-sms=8}"
 	corun "$work/$1" "$3" "$5"
@@ -101,7 +101,7 @@ cat "$work"/result.* >"$work/results"
 awk -F "$tab" '
 	$2 == "FAIL" || $2 == "hang" { print $2 " " $3 ", " $1 ": " $4; bad++ }
 	{ n[$1, $2]++; all[$2]++; if (!($1 in seen)) { seen[$1] = 1; order[++m] = $1 } }
-	$2 == "refused" { # without the names of kernels
+	$2 == "refused" { # removes the names of kernels from the reason
 		why = $4
 		gsub(/[^ ]*: kernel [^:]* cannot be merged: |^.*error"?: |",?$/, "", why)
 		sub(/^kernel [^:]* cannot be merged: /, "", why)

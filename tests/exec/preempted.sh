@@ -2,17 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Every kernel of a list, plain and in its preemptible form, on the same data: the memory of each
-# buffer must be the same to the last bit, and so must what the kernel prints, but for the order.
+# Runs every kernel of a list in its plain and its preemptible form on the same data: each buffer
+# must be the same to the last bit, and so must the printed lines, except for their order.
 #   preempted.sh HEDDLE LIST DEVICE [FILTER]
-# LIST: kernels/list.txt of a build (its paths are relative to the folder above). FILTER: an extended
-# regular expression; only lines that match. PART=k/n: every n-th of them, from the k-th on, and those that match
-# ALWAYS. VARIANTS: one set of options a line (below).
-# Kernels whose outputs are not a function of their inputs (they say who came first) are listed in
-# unordered.txt beside this script: for them only that both forms end without an error counts.
-# LIMIT: seconds that a run may take (600); JOBS: kernels at a time (2).
-# fails.txt has arguments with which kernels fail on purpose: both forms must give the same error.
-# "cpu": only the virtual GPU notices.
+# LIST: kernels/list.txt of a build (its paths are relative to the folder above). FILTER: extended
+# regular expression of lines to use. PART=k/n: every n-th line from the k-th on, and lines that
+# match ALWAYS. VARIANTS: one set of options a line (below). unordered.txt beside this script lists
+# kernels whose outputs depend on which thread came first: for them it suffices that both forms end
+# without an error. LIMIT: timeout of a run in seconds (default: 600); JOBS: kernels at a time
+# (default: 2). fails.txt has arguments that make kernels fail: both forms must give the same
+# error. Only the virtual GPU (cpu) notices these errors.
 set -eu
 heddle=$1
 list=$2
@@ -32,13 +31,13 @@ limit=${LIMIT:-600}
 # shellcheck source=tests/exec/form.sh
 . "$here/form.sh"
 
-# form OUT FILE KERNEL WORDS OPTIONS
+# form OUT FILE KERNEL WORDS OPTIONS: runs a kernel of the list.
 form() {
 	run_form "$1" "$device" "$root/$2" "$3 $4" "$5"
 }
 
-# check_line NUMBER FILE KERNEL TOOLCHAIN WORDS: prints one line for each variant. It starts few programs: they
-# would take more time than the kernels.
+# check_line NUMBER FILE KERNEL TOOLCHAIN WORDS: prints one line for each variant. It avoids
+# starting programs, which would take longer than the kernels.
 check_line() {
 	id=$1 file=$2 kernel=$3 words=$5
 	if ! form "$work/$id.plain" "$file" "$kernel" "$words" ""; then
@@ -63,7 +62,8 @@ check_line() {
 	rm -f "$work/$id".*
 }
 
-# check_failure NUMBER FILE KERNEL: with arguments that make it fail; the same error each time.
+# check_failure NUMBER FILE KERNEL: runs the kernel with arguments that make it fail; each form
+# must give the same error.
 check_failure() {
 	id=$1 file=$2 kernel=$3
 	sed -n "s/^$kernel //p" "$here/fails.txt" >"$work/$id.ways"
@@ -116,7 +116,7 @@ cat "$work"/result.* >"$work/all"
 grep '^FAIL' "$work/all" || :
 ok=$(grep -c '^ok' "$work/all" || :)
 bad=$(grep -c '^FAIL' "$work/all" || :)
-# A yield that does nothing would pass: some have to be launched again.
+# A yield without effect would pass the comparison, so some kernels must have been launched again.
 again=$(grep -cE '\((managed|guard), ([2-9]|[0-9]{2,}) launches' "$work/all" || :)
 echo "$job kernels: $ok runs the same, $bad not, $again of them stopped and resumed"
 [ "$bad" -eq 0 ] && [ "$ok" -gt 0 ] && [ "$again" -gt $((ok / 8)) ]

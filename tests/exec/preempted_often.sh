@@ -3,11 +3,11 @@
 # Copyright 2026 The heddle authors
 #
 # usage: preempted_often.sh HEDDLE KERNELS DEVICE TIMES BLOCKS [NAME...]
-# Kernels that are stopped and resumed at least TIMES times in one launch, in grids of some BLOCKS
-# blocks: the memory of each must be what the plain kernel leaves, to the last bit. KERNELS: a
-# folder with nvcc/ or clang/ in it; what is not there is left out, which is said. NAME: only these.
-# A word may let as many blocks through as run at once: BLOCKS is several times TIMES on a device of
-# many SMs.
+# Stops and resumes kernels at least TIMES times in one launch, in grids of about BLOCKS blocks:
+# each must leave the plain kernel's memory, to the last bit. KERNELS: a folder with nvcc/ or
+# clang/ in it; the script reports kernels that are missing there. NAME: only these kernels. A word
+# lets as many blocks through as run at once, so on a device with many SMs BLOCKS must be several
+# times TIMES.
 set -eu
 heddle=$1
 kernels=$2
@@ -24,12 +24,12 @@ limit=60
 # shellcheck source=tests/exec/form.sh
 . "$(dirname "$0")/form.sh"
 
-# form OUT PTX KERNEL GRID BLOCK ARGS OPTIONS
+# form OUT PTX KERNEL GRID BLOCK ARGS OPTIONS: runs a kernel.
 form() {
 	run_form "$1" "$device" "$2" "$3 $6" "--grid $4 --block $5 --shared $shared $7"
 }
 
-# check FILE KERNEL GRID BLOCK ARG...
+# check FILE KERNEL GRID BLOCK ARG...: compares the preemptible with the plain form.
 check() {
 	file=$1 kernel=$2 grid=$3 block=$4
 	shift 4
@@ -60,8 +60,8 @@ check() {
 	[ -z "$why" ] || bad=$((bad + 1))
 }
 
-# Plain; ids of three dimensions; blocks that wait for earlier ones; barriers that reduce; lanes that
-# leave ahead of barriers; shared memory; guard form.
+# A plain kernel; ids of three dimensions; blocks that wait for earlier ones; barriers with
+# reductions; early exits before barriers; shared memory; the guard form.
 check va va "$n" 64 "f32[$((n * 64))]:rand(1)" "f32[$((n * 64))]:rand(2)" "f32[$((n * 64))]:zero" \
 	u32:$((n * 64 - 5)) u32:1
 check grids grid_all $((n / 20)),5,4 4,3,5 "u32[$((n * 60))]:zero"
@@ -69,7 +69,7 @@ check lookback lookback "$n" 64 "u32[$((n * 64))]:const(3)" "u32[$((n * 64))]:ze
 check barriers bar_reduce "$n" 96 "u32[$((n * 288))]:zero"
 check early_return er_barrier "$n" 128 "i32[$((n * 128))]:iota" "i32[$((n * 128))]:zero" \
 	u32:$((n * 128 - 62))
-# --workers is not theirs: an SM holds one or two of them that have so much shared memory.
+# Without --workers: an SM holds only one or two workers with so much shared memory.
 shared=98304
 check shared shared_full "$n" 128 "u32[$((n * 128))]:zero"
 check early_return er_exit_callee "$n" 64 "i32[$((n * 64))]:iota" "i32[$((n * 64))]:zero" \

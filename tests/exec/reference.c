@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* usage: reference PREFIX KERNEL WORD...
- * Whether what a kernel left in its buffers (files PREFIX.0, PREFIX.1 ..., in the order of the
- * arguments) is what this host computes for the same specification; WORD: that of heddle exec.
- * Exit status 1: it is not; 2: no such kernel, or a file that cannot be read. */
+ * Checks that a kernel left in its buffers (files PREFIX.0, PREFIX.1 ..., in the order of the
+ * arguments) what the host computes for the same specification. WORD: an argument of heddle
+ * exec. Exit status 1: they differ; 2: no such kernel, or an unreadable file. */
 #include "job/spec.h"
 #include "lab/tasks/narrow.h"
 
@@ -23,8 +23,8 @@ struct buffer {
 struct job {
 	unsigned n_buffers, n_scalars;
 	struct buffer buffers[MAX_ARGS];
-	uint32_t scalars[MAX_ARGS]; /* their bits */
-	uint32_t blocks;            /* of the grid */
+	uint32_t scalars[MAX_ARGS]; /* values as bits */
+	uint32_t blocks;            /* number of blocks in the grid */
 	unsigned wrong;
 };
 
@@ -52,7 +52,7 @@ static void differs(struct job *j, uint64_t i, double is, double want)
 		printf("element %llu: %.9g, not %.9g\n", (unsigned long long)i, is, want);
 }
 
-/* The i-th buffer against words. */
+/* Compares the i-th buffer with `want`. */
 static void same(struct job *j, unsigned i, const uint32_t *want)
 {
 	const uint32_t *is = j->buffers[i].after;
@@ -133,7 +133,7 @@ static void msort_tile(struct job *j)
 	sort_runs(j, 256);
 }
 
-/* Its runs were sorted before. */
+/* The input consists of sorted runs. */
 static void msort_pass(struct job *j)
 {
 	sort_runs(j, 2 * j->scalars[1]);
@@ -205,7 +205,8 @@ static void blackscholes(struct job *j)
 		double call = s * normal(d) - discounted * normal(d - spread);
 
 		near(j, 3, i, call, 1e-5 * (s + x));
-		near(j, 4, i, call + discounted - s, 1e-5 * (s + x)); /* put-call parity */
+		near(j, 4, i, call + discounted - s,
+			1e-5 * (s + x)); /* put-call parity must hold */
 	}
 }
 
@@ -242,7 +243,7 @@ static void gelu(struct job *j)
 		double t = tanh(x * (0.0356774081 * x * x + 0.7978845608));
 		double want = x * (0.5 + 0.5 * t);
 
-		/* The polynomial has halves' precision, which weighs by how much the argument is.
+		/* The polynomial has half precision, so the tolerance grows with the argument.
 		 */
 		if (isnan(x) || (isinf(x) && x < 0)
 				? !isnan(is)
@@ -291,7 +292,7 @@ static int harris_at(const struct image *m, int x, int y)
 			yy += gy * gy >> 8;
 			xy += gx * gy >> 8;
 		}
-	/* Words that wrap around. */
+	/* Unsigned arithmetic, which may wrap around. */
 	return (int)(16u * ((unsigned)xx * (unsigned)yy - (unsigned)xy * (unsigned)xy) -
 		     (unsigned)(xx + yy) * (unsigned)(xx + yy));
 }
@@ -333,7 +334,7 @@ static void stms(struct job *j)
 	}
 }
 
-/* Blocks beyond those of a matrix have the next one. */
+/* Blocks beyond those of one matrix belong to the next matrix. */
 static void lud(struct job *j)
 {
 	uint32_t n = j->scalars[0], offset = j->scalars[1], tiles = (n - offset) / 16 - 1;
@@ -364,7 +365,7 @@ static void lud(struct job *j)
 	free(want);
 }
 
-/* What the normal distribution's integral makes of it again. */
+/* Applying the normal distribution's integral to the result must give the argument again. */
 static void micnd(struct job *j)
 {
 	for (uint32_t i = 0; i < j->scalars[0]; i++) {
@@ -386,7 +387,7 @@ static void sort(struct job *j)
 	free(want);
 }
 
-/* ---- narrow kernels: the host's side of heddle bench tasks ---- */
+/* ---- narrow kernels: computed by the host's code of `heddle bench tasks` ---- */
 static void mandelbrot(struct job *j)
 {
 	const struct narrow_input in = {.width = j->scalars[0],

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# reference.sh HEDDLE LIST DEVICE REFERENCE: the kernels of KernelMerge and of GoPTX against the host's own
-# results (reference.c), each with every specification that its source names; and two whole sorts, of
-# many launches each.
+# usage: reference.sh HEDDLE LIST DEVICE REFERENCE
+# Compares the kernels of KernelMerge and of GoPTX with the host's own results (reference.c), with
+# every specification that their sources name; and runs two complete sorts of many launches each.
 set -eu
 heddle=$1
 list=$2
@@ -18,7 +18,7 @@ limit=60
 # shellcheck source=tests/exec/form.sh
 . "$(dirname "$0")/form.sh"
 
-# check FILE KERNEL WORDS
+# check FILE KERNEL WORDS: compares a kernel's results with the host's.
 check() {
 	tried=$((tried + 1))
 	rm -f "$work"/*
@@ -34,7 +34,7 @@ check() {
 	set +f
 }
 
-# launch FILE KERNEL GRID BLOCK ARG...
+# launch FILE KERNEL GRID BLOCK ARG...: runs a kernel, and counts a failure.
 launch() {
 	file=$1 kernel=$2 grid=$3 block=$4
 	shift 4
@@ -50,7 +50,7 @@ sorted() { # NAME
 	fi
 }
 
-# sorts BITONIC.PTX MSORT.PTX: 4096 keys each.
+# sorts BITONIC.PTX MSORT.PTX: sorts 4096 keys with each.
 sorts() {
 	launch "$1" bitonic_tile 8 256 "u32[4096]:rand(11)>$work/keys"
 	run=1024

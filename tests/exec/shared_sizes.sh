@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Registers that say how much shared memory a block has, where the reserved part is, and which launch it belongs to: in
-# each form either the plain kernel's value, or the form is refused and the register named.
+# Special registers that hold the size of a block's shared memory, the place of its reserved part,
+# and the launch's id: each form must either give the plain kernel's value, or be refused with the
+# register's name.
 #   shared_sizes.sh HEDDLE TASK_TOOL DEVICE
 set -eu
 heddle=$1
@@ -19,7 +20,7 @@ fail() {
 	bad=$((bad + 1))
 }
 
-# kernel REGISTER STATIC: each thread stores the register.
+# kernel REGISTER STATIC: writes a kernel whose threads each store the register.
 kernel() {
 	cat >"$work/k.ptx" <<-END
 		.version 8.1
@@ -54,7 +55,8 @@ kernel() {
 	END
 }
 
-# says STATUS REGISTER WHAT: the form was refused, and the register is named.
+# says STATUS REGISTER WHAT: the form must have been refused, with a message that names the
+# register.
 says() {
 	if [ "$1" != 0 ] && grep -qF "reads $2," "$work/said" || grep -qF "($2)" "$work/said"; then
 		refused=$((refused + 1))
@@ -69,7 +71,7 @@ plain() {
 	"$heddle" exec --device "$device" --grid 6 --block 64 --shared "$shared" "$@" >"$work/said" 2>&1
 }
 
-# forms REGISTER SHARED
+# forms REGISTER SHARED: checks each form of the kernel.
 forms() {
 	ok=1
 	plain "$2" "$work/k.ptx" k "u32[384]:zero>$work/plain" || ok=
@@ -108,7 +110,7 @@ forms() {
 	status=0
 	"$tool" 64 0 full "$work/k.ptx" k >"$work/form.ptx" 2>"$work/said" || status=$?
 	case $1-$status in
-	%dynamic_smem_size-0) ;; # run by rt-tasks
+	%dynamic_smem_size-0) ;; # rt-tasks tests this one
 	*) says $status "$1" "$1 task" ;;
 	esac
 }

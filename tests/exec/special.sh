@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Special registers inside { } (kernels/forms/special.ptx), in each form: the memory must be that of the plain kernel,
-# and that must hold the ids. (As tasks: rt-tasks-ptx; moved into another kernel: virtual-ptx.)
+# Special registers inside { } (kernels/forms/special.ptx), in each form: memory must equal the
+# plain kernel's, which must hold the ids. (As tasks: rt-tasks-ptx; moved into another kernel:
+# virtual-ptx.)
 #   special.sh HEDDLE KERNELS DEVICE
 set -eu
 heddle=$1
@@ -19,7 +20,8 @@ fail() {
 	bad=$((bad + 1))
 }
 
-# run OUT FILE KERNEL WORDS OPTIONS [MORE]: the buffer goes to OUT. MORE: a further argument.
+# run OUT FILE KERNEL WORDS OPTIONS [MORE]: runs a kernel, and writes the buffer to OUT. MORE: a
+# further argument.
 run() {
 	runs=$((runs + 1))
 	# shellcheck disable=SC2086
@@ -27,14 +29,14 @@ run() {
 		>"$work/said" 2>&1 || fail "$3 $5: $(tail -n 1 "$work/said")"
 }
 
-# words N...: as 32-bit words, for hex:
+# words N...: prints the numbers as 32-bit words, for hex: arguments.
 words() {
 	for n; do
 		printf '%02x%02x%02x%02x' $((n & 255)) $((n >> 8 & 255)) $((n >> 16 & 255)) $((n >> 24 & 255))
 	done
 }
 
-# same KERNEL WHAT: whether the last run left what the plain kernel left.
+# same KERNEL WHAT: the last run must leave the plain kernel's memory.
 same() {
 	cmp -s "$work/plain" "$work/form" || fail "$1 $2: memory differs"
 }
@@ -65,7 +67,7 @@ while read -r kernel given; do
 	done
 done <"$work/kernels"
 
-# The first four words of each thread's sixteen: %ctaid.x, %ctaid.y, %nctaid.x, %tid.x.
+# The first four of each thread's sixteen words: %ctaid.x, %ctaid.y, %nctaid.x, %tid.x.
 run "$work/plain" "$file" special_store "--grid 4,3 --block 32,2 u32[12288]:zero" ""
 od -An -v -w64 -tu4 "$work/plain" | awk '
 	{ i = NR - 1; block = int(i / 64); if ($1 != block % 4 || $2 != int(block / 4) || $3 != 4 || $4 != i % 32) bad = 1 }

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# unknown_instructions.sh HEDDLE: what the virtual GPU cannot execute ends the launch with an error that names the
-# instruction and its line; it is never passed over.
+# usage: unknown_instructions.sh HEDDLE
+# An instruction that the virtual GPU cannot execute ends the launch with an error that names the
+# instruction and its line; it is never skipped.
 set -eu
 heddle=$1
 dir=$(mktemp -d)
@@ -65,7 +66,7 @@ done <<-'END'
 	max.xorsign.abs.f32 %f1, %f2, %f3, %f4;
 	min.s32 %r1, %r2, %r3, %r4;
 END
-# Calls of functions that the module declares only, written over several lines as nvcc does.
+# Calls of functions that the module only declares, spread over several lines as nvcc writes them.
 while read -r name message; do
 	n=$((n + 1))
 	cat >"$dir/k.ptx" <<-END

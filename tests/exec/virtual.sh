@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Every kernel of a list, plain and with its body put into another kernel (heddle ptx virtual), a field
-# at a time and all together: the same memory, to the last bit, and the same text printed.
+# Runs every kernel of a list as it is, and with its body moved into another kernel (heddle ptx
+# virtual), replacing one field at a time and all together: both must leave the same memory, to the
+# last bit, and print the same text.
 #   virtual.sh HEDDLE LIST DEVICE [FILTER]
-# LIST, DEVICE, FILTER, PART: as of preempted.sh. FIELDS: some of them only ("all" is each field that the kernel can
-# have); SAMPLE=n: every n-th of them for each kernel, others for each, and all for those that match ALWAYS. LIMIT:
-# seconds that a run may take (60); JOBS: kernels at a time (2).
-# What cannot be moved into another kernel says why; virtual.txt has who that is, for which field, and of which compiler if
-# not of all.
+# LIST, DEVICE, FILTER, PART: as for preempted.sh. FIELDS: only these fields ("all" is every field
+# that the kernel can have replaced). SAMPLE=n: every n-th field for each kernel, in turn, and all
+# fields for kernels that match ALWAYS. LIMIT: timeout of a run in seconds (default: 60); JOBS:
+# kernels at a time (default: 2). A kernel that cannot be moved gives the reason; virtual.txt lists
+# these kernels, with the field, and the compiler if only one compiler's kernel is refused.
 set -eu
 heddle=$1
 list=$2
@@ -21,14 +22,14 @@ root=$(cd "$(dirname "$list")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 tab=$(printf '\t')
-# The form's last parameter.
+# The value of the form's last parameter.
 zeros=hex:$(printf %0160d 0)
 
 limit=${LIMIT:-60}
 # shellcheck source=tests/exec/form.sh
 . "$here/form.sh"
 
-# arguments WORDS: those of a specification, which stand behind its options.
+# arguments WORDS: prints a specification's arguments, which follow its options.
 arguments() {
 	set -f
 	# shellcheck disable=SC2086
@@ -43,19 +44,20 @@ arguments() {
 	done
 }
 
-# cannot FIELD KERNEL COMPILER: it is in the list.
+# cannot FIELD KERNEL COMPILER: whether virtual.txt lists this case.
 cannot() {
 	grep -qx -e "$1 $2" -e "any $2" -e "$1 $2 $3" "$here/virtual.txt"
 }
 
-# can KERNEL COMPILER FIELDS: those of the fields that it can have.
+# can KERNEL COMPILER FIELDS: prints the fields that the kernel can have replaced.
 can() {
 	for field in $(echo "$3" | tr , ' '); do
 		cannot "$field" "$1" "$2" || printf '%s,' "$field"
 	done
 }
 
-# check ID FIELDS FILE KERNEL WORDS COMPILER: prints a line.
+# check ID FIELDS FILE KERNEL WORDS COMPILER: compares one moved body with the plain kernel, and
+# prints a line.
 check() {
 	name="$2 $3 $4"
 	what=$2
@@ -87,7 +89,7 @@ check() {
 	rm -f "$1.form".*
 }
 
-# check_line NUMBER FILE KERNEL WORDS COMPILER
+# check_line NUMBER FILE KERNEL WORDS COMPILER: checks all fields of a kernel.
 check_line() {
 	if ! run_form "$work/$1.plain" "$device" "$root/$2" "$3 $4"; then
 		echo "FAIL $2 $3 plain: $(head -n 2 "$work/$1.plain.err" | tr '\n' ' ')"

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Pairs of kernels that weaving once got wrong on a GPU: whether each is woven or fused vertically, for
-# which reason, and that memory is as after each of them alone.
+# Pairs of kernels that once failed on a GPU when woven: checks whether each is woven or fused
+# vertically, for which reason, and that memory equals that of each kernel alone.
 #   weave.sh HEDDLE KERNELS DEVICE PAIRS
-# KERNELS: the folder kernels/ of a build; PAIRS: weave.txt says what a line holds. What nvcc makes is
-# taken from clang where there is no nvcc.
+# KERNELS: the folder kernels/ of a build; PAIRS: weave.txt, which describes its lines. Without
+# nvcc, the script takes nvcc's kernels from clang.
 set -eu
 heddle=$1
 kernels=$2
@@ -22,7 +22,7 @@ fail() {
 	bad=$((bad + 1))
 }
 
-# whole SPEC: with the path of its file.
+# whole SPEC: prints the specification with its file's full path.
 whole() {
 	case $1 in
 	HERE/*) echo "$here/${1#HERE/}" ;;
@@ -35,7 +35,7 @@ whole() {
 	esac
 }
 
-# check HOW MODES FIRST SECOND
+# check HOW MODES FIRST SECOND: checks one pair.
 check() {
 	options='' reason=$1
 	case $1 in woven*) options=${1#woven} reason= ;; esac

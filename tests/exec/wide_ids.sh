@@ -3,9 +3,10 @@
 # Copyright 2026 The heddle authors
 #
 # usage: wide_ids.sh HEDDLE DEVICE
-# Ids of blocks past 2^32: the last blocks of grids that are too large to be run whole here (there
-# is tests/hw/wide.sh for that), begun with --first, against what arithmetic says. Each block must
-# have run once, and nobody else. SAMPLE=1: of the options one for each grid, and the last grid in all.
+# Tests block ids beyond 2^32. The grids are too large to run whole here (tests/hw/wide.sh does),
+# so --first starts at their last blocks, and the ids must match arithmetic. Each of these blocks
+# must run once, and no other block. SAMPLE=1: one set of options for each grid, and all of them
+# for the last grid.
 set -eu
 heddle=$1
 device=$2
@@ -14,7 +15,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 runs=0 bad=0 turn=0
 
-# exec_from FIRST GRID KERNEL WORDS OPTIONS: what it prints goes to $work/out.
+# exec_from FIRST GRID KERNEL WORDS OPTIONS: runs a kernel, and writes its output to $work/out.
 exec_from() {
 	# shellcheck disable=SC2086
 	timeout 60 "$heddle" exec --json --device "$device" --as preempt --first "$1" --grid "$2" \
@@ -26,7 +27,8 @@ exec_from() {
 	sed -n 's/.*"launches": \([0-9]*\).*/\1/p' "$work/all" >"$work/launches"
 }
 
-# compare NAME AGAIN: with $work/want; AGAIN 1: and it must have been resumed.
+# compare NAME AGAIN: compares $work/out with $work/want. AGAIN 1: the kernel must have been
+# resumed, too.
 compare() {
 	runs=$((runs + 1))
 	if ! cmp -s "$work/want" "$work/out"; then
@@ -39,17 +41,17 @@ compare() {
 	bad=$((bad + 1))
 }
 
-# ids X Y Z LAST: the ids of the last blocks, and that each ran once.
+# ids X Y Z LAST: prints the ids of the last blocks, with one run each.
 ids() {
 	at=$(($1 * $2 * $3 - $4)) end=$(($1 * $2 * $3))
 	while [ "$at" -lt "$end" ]; do
 		echo "$((at % $1)) $((at / $1 % $2)) $((at / $1 / $2)) 1"
 		at=$((at + 1))
 	done | tr ' ' '\n'
-	printf '0\n0\n0\n0\n' # nobody outside
+	printf '0\n0\n0\n0\n' # no block ran outside the range
 }
 
-# counts DIVISOR MODULUS FROM BLOCKS CELLS: how often each value of one id occurs.
+# counts DIVISOR MODULUS FROM BLOCKS CELLS: prints how often each value of one id occurs.
 counts() {
 	awk -v by="$1" -v of="$2" -v at="$3" -v blocks="$4" -v n="$5" 'BEGIN {
 		for (end = at + blocks; at < end; at++) {
@@ -61,7 +63,8 @@ counts() {
 }
 
 last=150 threads=32
-# One row; rows; layers; hardly more than the short way's; past 2^32 by one; as large as can be.
+# One row; many rows; many layers; slightly more than the 32-bit path takes; one block beyond 2^32;
+# the largest grid.
 for grid in 4294967295,1,1 65538,65535,1 1,65535,65535 6700417,641,1 100003,1,65535 1001,997,65521 \
 	2147483647,65535,65535; do
 	IFS=, read -r x y z <<-EOF
@@ -70,7 +73,7 @@ for grid in 4294967295,1,1 65538,65535,1 1,65535,65535 6700417,641,1 100003,1,65
 	first=$((x * y * z - last))
 	ids "$x" "$y" "$z" $last >"$work/want"
 	for kernel in far_all far_guard; do
-		# Guard grids know no other way.
+		# These options do not apply to the guard form.
 		for options in "--yield-every 8" "" "--yield-every 5 --chunk 4" \
 			"--yield-every 11 --chunk 3 --pull-ahead --workers 1"; do
 			[ $kernel = far_all ] || [ "$options" = "--yield-every 8" ] || continue
@@ -84,8 +87,8 @@ for grid in 4294967295,1,1 65538,65535,1 1,65535,65535 6700417,641,1 100003,1,65
 	done
 done
 
-# Tickets that pass 2^32 on the way, in grids of which only one id is read.
-x=65053 y=641 z=103 # 2^32 + 26923
+# Tickets that pass 2^32 during the launch, in grids whose kernels read only one id.
+x=65053 y=641 z=103 # 2^32 + 26923 blocks
 first=$(((1 << 32) - 300))
 blocks=$((x * y * z - first))
 threads=1
@@ -102,7 +105,7 @@ for dimension in x y z; do
 		compare "far_$dimension $options" 0
 	done
 done
-# What is no block of the grid is refused.
+# --first refuses a number beyond the grid's last block.
 if exec_from 12 3,2,2 far_x "u32[5]:zero u32:4" "" >/dev/null; then
 	echo "FAIL --first 12 of 12 blocks"
 	bad=$((bad + 1))

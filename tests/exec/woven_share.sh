@@ -3,11 +3,12 @@
 # Copyright 2026 The heddle authors
 #
 # usage: woven_share.sh HEDDLE LIST AT-LEAST KERNEL...
-# KERNEL: with the words of goptx.txt (full blocks, as many of each: GoPTX, section IV-B), or, with SHAPES=list,
-# those of the list.
-# Each two of some kernels of a list (kernels/list.txt of a build), woven, on the virtual GPU: memory as they
-# leave it alone, and the share of what warps ran of both that stood near instructions of the other.
-# Fails where fewer pairs than AT-LEAST have half of it woven. WEAVE: options for heddle corun and ptx weave.
+# Weaves each pair of these kernels of a list (kernels/list.txt of a build) and runs it on the
+# virtual GPU. Memory must be the same as after each kernel alone. Computes the woven share: the
+# part of both kernels' executed instructions that are close to instructions of the other kernel.
+# Fails if fewer than AT-LEAST pairs have a share of at least half. Kernels run with the words of
+# goptx.txt (full blocks, as many of each: GoPTX, section IV-B) or, with SHAPES=list, with those of
+# the list. WEAVE: options for heddle corun and ptx weave.
 set -eu
 heddle=$1
 list=$2
@@ -18,7 +19,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work" "/dev/shm/heddle-vgpu-$(id -u)-woven-$$"' EXIT INT TERM
 tab=$(printf '\t')
 
-# words KERNEL: its specification.
+# words KERNEL: prints its specification.
 words() {
 	while IFS=$tab read -r _ kernel rest; do
 		file=$(grep "^kernels/[a-z]*/[a-z]*\.ptx$tab$1$tab" "$list" | head -n 1 | cut -f1)
@@ -31,9 +32,10 @@ words() {
 		done
 }
 
-# share: of the instructions that name registers of a kernel, weighed by how often warps ran them, those with
-# one of the other kernel among the eight ahead of them or behind them in their block. Blocks end at labels
-# and branches; registers of a kernel are %hd_N_..., and what the pass adds for its place %hd_N_hd_...
+# share: of the instructions that name registers of a kernel, weighted by execution counts, the
+# part that has an instruction of the other kernel among the eight before or after it in its basic
+# block. Labels and branches end a block. A kernel's registers are named %hd_N_..., and those that
+# the pass adds for its place %hd_N_hd_...
 share() {
 	awk 'NR == FNR { if ($1 == "hd_merged") times[$2] += $3; next }
 	function flush(i, j, near) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any bytes as PTX: the graph of every function that is read without error holds together. Blocks
- * follow each other without gaps, edges are known at both ends, dominators dominate, as far as the
- * definition says, what a branch influences nests, and what is live behind a block is what its
- * successors want, however that is asked. */
+/* Any bytes as PTX: the graph of every function that parses without error is consistent. Blocks
+ * follow each other without gaps; both ends of an edge know it; dominators fulfil their
+ * definition; the blocks that a branch influences nest; and the registers live after a block are
+ * those that its successors need, whichever function is asked. */
 #include "print_graph.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #define LIMIT_BYTES (64u << 20)
 #define FEW_BLOCKS  96
 #define FEW_REGS    256
-#define MAX_BLOCKS  256 /* for what looks at pairs */
+#define MAX_BLOCKS  256 /* limit for checks of pairs */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -56,7 +56,7 @@ static void check_graph(const struct cfg *g)
 static void check_liveness(const struct cfg *g, const struct cfg_liveness *l)
 {
 	for (uint32_t b = 0; b < g->n; b++) {
-		/* Of what cannot be reached nothing is said. */
+		/* Unreachable blocks have no liveness. */
 		for (uint32_t w = 0; w < l->words && g->at[b].order != CFG_NONE; w++) {
 			uint64_t want = 0;
 
@@ -67,7 +67,7 @@ static void check_liveness(const struct cfg *g, const struct cfg_liveness *l)
 	}
 }
 
-/* Marks what can be reached from a block, but through `without`. */
+/* Marks the blocks that are reachable from a block without passing through `without`. */
 static void reach(const struct cfg *g, uint32_t from, uint32_t without, bool backwards, bool *seen)
 {
 	uint32_t stack[FEW_BLOCKS], depth = 0;
@@ -92,7 +92,7 @@ static void reach(const struct cfg *g, uint32_t from, uint32_t without, bool bac
 	}
 }
 
-/* By the definition: without the one, the other is not reached. */
+/* By definition: without the dominator, the dominated block is not reachable. */
 static void check_dominators(const struct cfg *g, bool backwards)
 {
 	uint32_t root = backwards ? g->exit : 0;
@@ -115,7 +115,7 @@ static void check_dominators(const struct cfg *g, bool backwards)
 	}
 }
 
-/* What a block influences that a branch influences, the branch does. */
+/* If a branch influences a block, it also influences the blocks that this block influences. */
 static void check_influence(const struct cfg *g)
 {
 	uint32_t outer[FEW_BLOCKS], inner[FEW_BLOCKS], seen[FEW_BLOCKS] = {0},

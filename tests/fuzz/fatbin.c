@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any bytes as an image: walk, unpack within 4 MiB, pick, list kernels. */
+/* Any bytes as an image: walks it, unpacks within 4 MiB, picks an entry, lists kernels. */
 #include "image/image.h"
 
 #include <stdlib.h>
@@ -22,7 +22,8 @@ static int entry(void *user, const struct image_entry *e)
 	size_t *left = user, len;
 	char *out;
 
-	/* The walk is linear; unpacking the same bytes for thousands of entries is not its cost. */
+	/* The walk itself is linear, so the limit stops only the unpacking of the same bytes for
+	 * thousands of entries. */
 	if (*left == 0)
 		return 0;
 	--*left;

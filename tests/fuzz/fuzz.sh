@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Builds a target with libFuzzer, ASan and UBSan in build-fuzz/ and runs it for so many seconds on a
-# copy of its corpus. What crashes it is left in build-fuzz/findings/NAME and is a failure.
+# Builds a target with libFuzzer, ASan and UBSan in build-fuzz/, and runs it for SECONDS on a copy
+# of its corpus. A crash is a failure; its input is kept in build-fuzz/findings/NAME.
 # usage: fuzz.sh NAME SECONDS [LIBFUZZER-OPTION…]
 set -eu
 cd "$(dirname "$0")/../.."

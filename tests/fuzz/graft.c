@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any bytes as a module whose functions are put together again: each is imported into its own
- * module once more, its statements are put into another function, scopes go, and it is taken apart
- * into a graph and written from that. A valid module stays valid, and its text parses again. */
+/* Any bytes as a module whose functions are reassembled: each function is imported into its own
+ * module again, its statements are put into another function, scopes are removed, and it is
+ * converted to a graph and written from it. A valid module stays valid, and its text parses
+ * again. */
 #include "ptx/graft.h"
 #include "cfg/effects.h"
 #include "draft_from.h"
@@ -30,7 +31,8 @@ static void stop(const char *why, const struct diag_list *d, const struct ptx_mo
 	abort();
 }
 
-/* 0, out of memory, or refused with a word about it; nothing else may be. */
+/* True for success; out of memory, or a refusal with a message, gives false. Anything else
+ * aborts. */
 static bool worked(int r, const char *what, const struct diag_list *d, const struct ptx_module *m)
 {
 	if (r == 0)
@@ -89,7 +91,7 @@ static void write_graph(struct ptx_module *m, struct ptx_func *f)
 	arena_finish(&a);
 }
 
-/* A function into one without statements, which is then flat. */
+/* Grafts a function into one without statements, which is then flat. */
 static void graft(
 	struct ptx_module *m, const struct ptx_func *source, unsigned n, struct diag_list *d)
 {
@@ -138,7 +140,7 @@ static void look_for_unknown(void *user, struct ptx_opd *o)
 	*found |= o->kind == PTX_OPD_SYM && !o->sym;
 }
 
-/* A name that means nothing where it stands ("bra" to a register) is let through by the parser. */
+/* The parser accepts a name that has no meaning in its place, such as a branch to a register. */
 static bool is_known(const struct ptx_func *f)
 {
 	bool found = false;
@@ -153,7 +155,8 @@ static bool is_known(const struct ptx_func *f)
 	return !found;
 }
 
-/* Some junk reads otherwise once line breaks have moved; that is not what is looked for here. */
+/* Some invalid texts parse differently once line breaks have moved; this test does not cover
+ * them. */
 static bool survives_print(const struct ptx_module *m, struct diag_list *d)
 {
 	struct strbuf text = {0};

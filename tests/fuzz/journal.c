@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any text replayed as an event log is refused with a diagnostic, differs at a line, or is equal; never
- * does it crash. An input that begins with '{' is a log. Others are edits of a log of a simulation,
- * four bytes each: lines that go, come twice or change places, digits, and any byte. */
+/* Any text replayed as an event log is refused with a diagnostic, differs at a line, or is
+ * equal; it never crashes. An input that begins with '{' is a log. Other inputs are edits of a
+ * simulation's log, four bytes each: lines that are removed, duplicated or exchanged, changed
+ * digits, and arbitrary bytes. */
 #include "sched/engine/journal.h"
 #include "sched/engine/input.h"
 #include "sim/replay.h"
@@ -99,7 +100,7 @@ static bool replay_text(const char *text, size_t len)
 	return status == 0;
 }
 
-/* Begin and size of the line around this byte, with its newline. */
+/* Returns the start of the line that contains this byte, and its size with the newline. */
 static size_t line_at(const char *text, size_t len, size_t at, size_t *ret_n)
 {
 	const char *end;
@@ -123,24 +124,24 @@ static void edit(struct strbuf *b, const uint8_t e[4])
 	case 0:
 		b->at[at] = (char)e[3];
 		break;
-	case 1: /* a digit */
+	case 1: /* changes a digit */
 		while (at < b->len && (b->at[at] < '0' || b->at[at] > '9'))
 			at++;
 		if (at < b->len)
 			b->at[at] = (char)('0' + e[3] % 10);
 		break;
-	case 2: /* the line goes */
+	case 2: /* removes the line */
 		memmove(b->at + from, b->at + from + n, b->len - from - n);
 		b->len -= n;
 		break;
-	default: /* it comes at another place, too, or instead */
+	default: /* the line is copied to another place, or moved there */
 		memcpy(line, b->at + from, n);
 		if (e[0] % 5 == 3) {
 			memmove(b->at + from, b->at + from + n, b->len - from - n);
 			b->len -= n;
 		}
 		at = line_at(b->at, b->len, (size_t)e[3] * b->len / 256, &(size_t){0});
-		strbuf_add(b, line, n); /* makes room */
+		strbuf_add(b, line, n); /* only to make room */
 		if (b->failed)
 			abort();
 		memmove(b->at + at + n, b->at + at, b->len - n - at);

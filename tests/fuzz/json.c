@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any bytes as a JSON string and as a diagnostic: what comes out is valid UTF-8 without control
- * characters, and no longer than its input allows. */
+/* Any bytes as a JSON string and as a diagnostic: the output is valid UTF-8 without control
+ * characters, and within the length that the input allows. */
 #include "base/json.h"
 #include "base/diag.h"
 

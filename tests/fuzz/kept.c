@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any bytes as a form that was kept: what is taken has as many names as it says, every one of them
- * ends, parameters lie within their buffer, and it is written as it was read. */
+/* Any bytes as a kept form: an accepted form has as many names as it states, each of them
+ * terminated, its parameters lie within their buffer, and it is written as it was read. */
 #include "shim/form/kept.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION 1 /* that the corpus has */
+#define VERSION 1 /* the version in the corpus */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -32,7 +32,7 @@ static void check(const struct made *m, size_t len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	/* At its exact size, so that a sanitizer sees a read past the end. */
+	/* Allocates the exact size, so that a sanitizer sees a read past the end. */
 	char *exact = malloc(len + !len);
 	struct made m = {0};
 

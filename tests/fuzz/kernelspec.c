@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any text as a kernel's shape and arguments, one a line: what is taken fits its bounds and can be
- * filled and printed, what is not taken comes with a sentence. No file is opened. */
+/* Any text as a kernel's shape and arguments, one specification a line: an accepted one is
+ * within its limits and can be filled and printed; a refused one gives a message. The test opens
+ * no file. */
 #include "job/spec.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any bytes as a module of kernels to be made preemptible: judge each, rewrite each. What is
- * rewritten is valid, and parses again without error. */
+/* Any bytes as a module of kernels: classifies each kernel and makes it preemptible. A rewritten
+ * kernel is valid, and parses again without error. */
 #include "pass/pass.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ static void parse_again(const struct strbuf *text)
 	arena_finish(&a);
 }
 
-/* True: something was rewritten. */
+/* Returns true if a kernel was rewritten. */
 static bool rewrite(struct ptx_module *m, struct diag_list *d)
 {
 	char *names[MAX_KERNELS];

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddled among peers that say anything: messages well formed and not, with descriptors of all
- * kinds passed along; shared pages in which anything is written, in odd bytes and in words that
- * mean something, also while they are read; events written to long after their connection is gone;
- * connections that are closed, shut or never read. The daemon's core, its connections and its loop
- * are the real ones, its clock is the input's. Afterwards nobody is left, and no descriptor. */
+/* heddled among hostile peers. They send well-formed and malformed messages, and pass
+ * descriptors of all kinds. They write anything into shared pages, odd bytes as well as
+ * plausible words, also while heddled reads them. They write to eventfds long after their
+ * connection is gone, and close, shut down or never read connections. The daemon's core,
+ * connections and loop are the real ones; its clock comes from the input. At the end no tenant
+ * and no descriptor must remain. */
 #include "daemon/server.h"
 
 #include <dirent.h>
@@ -24,12 +25,12 @@
 #include <unistd.h>
 
 #define PEERS     12u
-#define KINDS     14u /* of descriptors to pass */
+#define KINDS     14u /* kinds of descriptors to pass */
 #define MAX_OPS   600u
 #define HELD_BACK 16u
 
 struct peer {
-	int sock, kick, event, page_fd; /* -1: none */
+	int sock, kick, event, page_fd; /* -1 if there is none */
 	struct wire_page *page;
 };
 
@@ -48,7 +49,7 @@ struct world {
 	struct hd_config config;
 	struct input in;
 	struct peer peer[PEERS];
-	int old_kick[HELD_BACK]; /* of connections that are gone */
+	int old_kick[HELD_BACK]; /* eventfds of closed connections */
 	unsigned n_old;
 	uint64_t now;
 };
@@ -68,7 +69,7 @@ static void must_at(bool ok, int line)
 	abort();
 }
 
-/* ---- the input: zeros behind its end ---- */
+/* ---- the input, followed by zeros ---- */
 
 static uint8_t byte(struct input *in)
 {
@@ -84,7 +85,7 @@ static uint64_t bytes_of(struct input *in, unsigned n)
 	return v;
 }
 
-/* Small, large, and at the ends of what fits. */
+/* Small numbers, large ones, and the limits of the type. */
 static uint64_t number(struct input *in)
 {
 	unsigned how = byte(in);
@@ -105,7 +106,7 @@ static uint64_t number(struct input *in)
 	}
 }
 
-/* ---- the daemon's surroundings ---- */
+/* ---- the clock and other services for the daemon ---- */
 
 static uint64_t world_now(void *user)
 {
@@ -133,7 +134,7 @@ static void say_how_many(void)
 		n_messages, n_passed, n_tenants, n_again, n_writes, n_porters, n_twists);
 }
 
-/* As large as a page. */
+/* A memory file of a page's size. */
 static int memory(int seals)
 {
 	size_t bytes = round_up(sizeof(struct wire_page), (uint64_t)sysconf(_SC_PAGESIZE));
@@ -172,13 +173,13 @@ static void open_passed(void)
 	passed[11] = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
 	passed[12] = ends[1];
 	passed[13] = pair[1];
-	/* Descriptors inside a descriptor. */
+	/* Sends descriptors in messages over a socket that is itself passed as a descriptor. */
 	for (unsigned i = 0; i < 5; i++)
 		must(send_one(pair[i % 2], passed[i ? 4 + i % 2 * 9 : 0]));
 	atexit(say_how_many);
 }
 
-/* Porters are processes of their own, so wait for each. */
+/* Porters are separate processes, so this waits for each of them. */
 static void turn(struct world *w)
 {
 	uint64_t next;
@@ -223,7 +224,7 @@ static void begin(struct world *w)
 	must(w->s.epoll >= 0 && hd_create(&w->config, &io, &w->s.hd) == 0);
 }
 
-/* ---- what peers do ---- */
+/* ---- actions of peers ---- */
 
 static void welcomed(struct world *w, struct peer *p)
 {
@@ -259,7 +260,7 @@ static void connect_peer(struct world *w, struct peer *p)
 	conn_add(&w->s, ends[1]);
 }
 
-/* It keeps one end of what it was handed. */
+/* Closes a peer's connection; with keeps_kick it keeps the eventfd that heddled gave it. */
 static void leave(struct world *w, struct peer *p, bool keeps_kick)
 {
 	if (p->sock >= 0)
@@ -308,11 +309,11 @@ static void send_with(struct world *w, struct peer *p, const void *msg, size_t b
 			return;
 	}
 	if (send(p->sock, msg, bytes, MSG_NOSIGNAL) < 0)
-		return; /* closed at the other end */
+		return; /* the other end has closed */
 }
 
-/* A tenant changes all that it can of a descriptor that heddled gave to it: flags, offset, size, seals, locks,
- * content. */
+/* A tenant changes every property it can of a descriptor from heddled: flags, offset, size,
+ * seals, locks, content. */
 static void twist(struct world *w, const struct peer *p)
 {
 	int fd = (int[]){p->kick, p->event, p->page_fd, p->sock}[byte(&w->in) % 4];
@@ -330,15 +331,15 @@ static void twist(struct world *w, const struct peer *p)
 		break;
 	case 1:
 		if (fd == p->event && write(fd, &(uint64_t){UINT64_MAX - 1}, 8) < 0)
-			return; /* full already */
+			return; /* the socket is full */
 		break;
 	case 2:
 		if (ftruncate(fd, (off_t)number(&w->in)) == 0)
-			must(fd == p->page_fd); /* to the size that it has */
+			must(fd == p->page_fd); /* the size stays the same */
 		break;
 	case 3:
 		if (lseek(fd, (off_t)(number(&w->in) >> 1), SEEK_SET) < 0)
-			return; /* it has none */
+			return; /* the descriptor has no offset */
 		break;
 	case 4:
 		must(fcntl(fd, F_ADD_SEALS, (int)byte(&w->in)) < 0);
@@ -347,7 +348,7 @@ static void twist(struct world *w, const struct peer *p)
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0 || fcntl(fd, F_OFD_SETLK, &whole) == 0)
 			return;
 		break;
-	case 6: /* the page reads as zeros then */
+	case 6: /* the page then reads as zeros */
 		if (fd == p->page_fd && p == &w->peer[0])
 			must(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 4096,
 				     8192) == 0);
@@ -384,7 +385,8 @@ static void say_hello(struct world *w, struct peer *p)
 		welcomed(w, p);
 }
 
-/* With a page that it, or somebody else, has or had; who has that may still be there. */
+/* Reconnects with a page that this peer or another one has or had; its owner may still be
+ * connected. */
 static void come_back(struct world *w, struct peer *p)
 {
 	const struct peer *of = &w->peer[byte(&w->in) % PEERS];
@@ -403,7 +405,7 @@ static void come_back(struct world *w, struct peer *p)
 	close(fd);
 }
 
-/* Any type, the right size for it or any other, any bytes. */
+/* Sends any message type, with the right size or another, and any bytes. */
 static void say_anything(struct world *w, struct peer *p)
 {
 	static const uint16_t sizes[] = {sizeof(struct wire_hello), sizeof(struct wire_head),
@@ -467,7 +469,7 @@ static void scribble(struct world *w, struct peer *p)
 	n_writes += n;
 }
 
-/* A launch, as shims publish them: nearly. */
+/* Publishes a launch almost as shims do. */
 static void submit(struct world *w, struct wire_slot *s)
 {
 	s->gen = (uint32_t)number(&w->in);
@@ -481,8 +483,8 @@ static void submit(struct world *w, struct wire_slot *s)
 	s->priority = byte(&w->in) & 15;
 	s->launches = byte(&w->in) & 3;
 	s->guard = byte(&w->in) & 3;
-	s->counts = s->guard * (uint32_t)s->id; /* anything */
-	memset(s->name, 'k', sizeof(s->name));  /* does not end */
+	s->counts = s->guard * (uint32_t)s->id; /* an arbitrary value */
+	memset(s->name, 'k', sizeof(s->name));  /* not terminated */
 	__atomic_store_n(&s->state, WIRE_SLOT_SUBMITTED, __ATOMIC_RELEASE);
 }
 
@@ -634,7 +636,7 @@ static void op(struct world *w)
 		turn(w);
 }
 
-/* ---- somebody who writes all the while ---- */
+/* ---- a thread that writes to a page all the time ---- */
 
 struct scribbler {
 	struct wire_page *page;
@@ -648,7 +650,7 @@ static void *scribbling(void *arg)
 	struct scribbler *sc = arg;
 	uint32_t *words = (uint32_t *)sc->page;
 
-	/* Not in the head, which says how large the page is. */
+	/* Spares the head, which states the page's size. */
 	for (uint64_t i = 0; !__atomic_load_n(&sc->stop, __ATOMIC_RELAXED); i++) {
 		uint64_t r = random_bits(sc->seed, i);
 		size_t at = 64 + r % (offsetof(struct wire_page, slots[6]) / 4 - 64);
@@ -681,16 +683,17 @@ static void end(struct world *w)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	static struct world w; /* its pages are named by pointers that outlive no input */
+	/* assigned anew for each input, so that no pointer to a page outlives its input */
+	static struct world w;
 	struct scribbler sc = {0};
 	unsigned fds;
 
 	open_passed();
-	hd_log_set_level(HD_LOG_ERROR); /* it says much about such peers */
+	hd_log_set_level(HD_LOG_ERROR); /* such peers would cause many log lines */
 	fds = count_fds();
 	w = (struct world){.in = {data, data + len}};
 	begin(&w);
-	if (byte(&w.in) & 1) { /* the first peer's page belongs to two */
+	if (byte(&w.in) & 1) { /* two peers share the first peer's page */
 		connect_peer(&w, &w.peer[0]);
 		say_hello(&w, &w.peer[0]);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any bytes as a recorded launch: what is taken lies within them, is written as it was read, and is
- * whole then. */
+/* Any bytes as a recorded launch: an accepted record lies within the bytes, is written as it was
+ * read, and is complete. */
 #include "host/record.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static uint64_t sum(const uint8_t *at, uint64_t n)
 	return all;
 }
 
-/* Reads all that there is, for a sanitizer to look on. */
+/* Reads every byte of the record, so that a sanitizer can check each access. */
 static uint64_t touch(const struct record *r)
 {
 	uint64_t all = strlen(r->kernel) + strlen(r->program) + strlen(r->device);
@@ -72,7 +72,7 @@ static void check(const struct record *r, size_t len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	/* At its exact size, so that a sanitizer sees a read past the end. */
+	/* Allocates the exact size, so that a sanitizer sees a read past the end. */
 	uint8_t *exact = malloc(len + !len);
 	struct record r;
 	struct arena a;

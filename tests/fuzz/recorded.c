@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any text read as an event log is refused with a diagnostic, or becomes a trace that the reader of
- * traces takes, device by device. */
+/* Any text read as an event log is refused with a diagnostic, or becomes a trace for each device
+ * that the trace reader accepts. */
 #include "cli/recorded.h"
 
 #include "sim/trace.h"

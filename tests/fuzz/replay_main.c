@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Replays a fuzz corpus through the target without a fuzzer, as an ordinary test: every file named,
- * every file of a folder named; after --random N, so many inputs of random bytes, too, the same
- * ones each time. Prints how many; fails when a named path cannot be read. The target fails by
- * crashing, by abort(), or by running into the test's time limit. */
+/* Replays a fuzz corpus through the target without a fuzzer, as an ordinary test: every named
+ * file, and every file of a named folder. After --random N, also N inputs of random bytes, the
+ * same ones each time. Prints the number of inputs; fails if a named path cannot be read. The
+ * target fails by crashing, by abort(), or by exceeding the test's time limit. */
 #include "base/base.h"
 
 #include <dirent.h>
@@ -90,7 +90,7 @@ int main(int argc, char **argv)
 {
 	int total = 0;
 
-	/* What a fuzzer always tries first, and a corpus seldom holds. */
+	/* The empty input, which a fuzzer always tries first and a corpus seldom contains. */
 	LLVMFuzzerTestOneInput((const uint8_t *)"", 0);
 	for (int i = 1; i < argc; i++) {
 		int n;

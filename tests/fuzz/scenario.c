@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any order of events, sensible or not, must leave the engine consistent: no crash, bounded lists,
- * no decision that asks for the next one at once, no SMs for a launch that is still on its way out,
- * and under hpf with whole-device preemption no lower tenant beside a higher one. Under a policy
- * that answers with any bytes no quotas but possible ones, that fit an SM together. Two bytes an
- * event. */
+/* Any order of events, plausible or not, must leave the engine consistent: no crash, bounded
+ * lists, no decision that asks for the next one at once, and no SMs for a launch that is still
+ * being preempted. Under hpf with whole-device preemption, no tenant of lower priority runs
+ * beside one of higher priority. Under a policy that answers with arbitrary bytes, all quotas
+ * are valid and fit an SM together. Each event takes two bytes. */
 #include "sched/engine/planner.h"
 #include "sched/engine/sched.h"
 
@@ -26,7 +26,7 @@ struct world {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-/* The bytes of a plan are those of the input, from where the last one ended. */
+/* A plan's bytes come from the input, starting where the last plan ended. */
 static struct {
 	const uint8_t *data;
 	size_t len, at;
@@ -37,7 +37,7 @@ static uint8_t plan_byte(void)
 	return plans.data[plans.at++ % plans.len];
 }
 
-/* Rows of one value, or of any. */
+/* Rows of one value, or of arbitrary values. */
 static void any_plan(
 	void *state, const struct heddle_policy_view *in, struct heddle_policy_plan *out)
 {
@@ -88,7 +88,8 @@ static void check(struct world *w)
 	}
 }
 
-/* Bounded workers of all launches fit an SM: 2048 threads, 32 blocks, 64 threads each. */
+/* The bounded workers of all launches together fit an SM: 2048 threads, 32 blocks, 64 threads
+ * each. */
 static void check_quotas(struct world *w)
 {
 	uint32_t there[CTL_MAX_SMS] = {0};
@@ -140,7 +141,7 @@ static void tenant_event(struct world *w, unsigned t, unsigned what)
 	} else if (!w->tenant[t]) {
 		if (sched_join(w->s, w->now, t, (int)t % 3, 1, NULL, &w->tenant[t]) < 0)
 			abort();
-	} else if (what >= 6) { /* its page may say anything */
+	} else if (what >= 6) { /* the tenant's page may contain anything */
 		sched_copied(w->s, w->tenant[t], what & 1 ? UINT64_MAX - w->now : w->now, w->now);
 	} else {
 		sched_opaque(w->s, w->now, w->tenant[t], what & 1, what & 2);
@@ -214,10 +215,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		else
 			launch_event(&w, t, data[i] / TENANTS % LAUNCHES, what);
 		if (data[i] & 64)
-			continue; /* a burst: decided together */
+			continue; /* a burst: one decision for all its events */
 		if (sched_decide(w.s, w.now) < 0)
 			abort();
-		/* To be asked again at once would be to be asked for ever. */
+		/* A deadline that is already due would be due again forever. */
 		if (sched_deadline(w.s) <= w.now)
 			abort();
 		actions(&w);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any text read as a trace is read or refused with a diagnostic. A short trace is also run for a
- * while: no SM is given away twice, and every block of a finished launch has run once. */
+/* Any text as a trace is read, or refused with a diagnostic. A short trace also runs for a
+ * while: no SM is granted twice, and every block of a finished launch has run once. */
 #include "sim/trace.h"
 
 #include <errno.h>

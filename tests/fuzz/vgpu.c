@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any PTX text: loaded, and its kernels run for a bounded number of steps on a small grid with
- * arguments that point to valid memory, to nothing, or are small numbers. Whatever it does, it
- * faults within the virtual GPU or ends; the host's memory stays its own. In each way in which
- * lanes may wait for each other. */
+/* Any PTX text is loaded, and its kernels run for a limited number of steps on a small grid.
+ * Arguments are pointers to valid memory, invalid pointers, or small numbers. Every kernel must
+ * end or fault within the virtual GPU, and never touch the host's memory. Runs in each
+ * convergence mode. */
 #include "dev/cpu/vgpu.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any bytes as a message: what passes the check has the size of its type, and every text in it
- * ends. */
+/* Any bytes as a message: an accepted message has the size of its type, and every string in it
+ * is terminated. */
 #include "wire/wire.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	if (len > sizeof(m))
 		return 0;
-	/* At its exact size, so that a sanitizer sees a read past the end. */
+	/* Allocates the exact size, so that a sanitizer sees a read past the end. */
 	exact = malloc(len + !len);
 	if (!exact)
 		return 0;

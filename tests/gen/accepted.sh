@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Whether the vendor's assembler takes what the generator writes, without a warning; and that there
-# is nothing in it that is known to go wrong on hardware (text.c): the result of a reduction that
-# lanes reach at two places, a condition that asks for "== 1".
+# Checks that NVIDIA's assembler accepts the generator's programs without a warning, and that they
+# avoid code that is known to fail on hardware (text.c): the result of a reduction that lanes reach
+# at two instructions, and a condition that tests for "== 1".
 #   accepted.sh GEN COUNT [--form]
 set -eu
 gen=$1

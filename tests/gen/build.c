@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* From a seed to a program's tree. What keeps it defined is decided here, and only here:
- *  - who comes to a place together (struct place) decides what may stand there: barriers only where
- *    all threads of the block come that are left, operations of a warp only where it is known which
- *    of its lanes come;
- *  - once threads may have left, nothing that counts them;
- *  - a loop that holds a return counts as one behind which, and before which, threads have left;
- *  - registers %u are written only where the whole block does so alike, %w where the warp does. */
+/* Builds a program's tree from a seed. All decisions that keep the program defined are here:
+ *  - The threads that reach a point together (struct place) determine what may be there.
+ *    Barriers need all remaining threads of the block; warp operations need a known set of lanes.
+ *  - Once threads may have exited, the program has no operation that counts them.
+ *  - A loop that contains a return counts as if threads may have exited before and after it.
+ *  - Registers %u are written only where the whole block does so alike, %w where the warp does. */
 #include "gen.h"
 #include "rng.h"
 #include "text.h"
@@ -15,7 +14,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define BUDGET     110 /* leaves that a thread runs, about */
+#define BUDGET     110 /* approximate number of leaves that a thread runs */
 #define MAX_DEPTH  3
 #define STATIC_MAX 49152
 
@@ -25,16 +24,16 @@ struct build {
 	bool left;
 	bool failed;
 	uint32_t budget;
-	unsigned func; /* the one under way; GEN_FUNCS: the kernel */
+	unsigned func; /* the current function; GEN_FUNCS: the kernel */
 	bool func_of_lanes[GEN_FUNCS];
 };
 
 struct place {
 	enum gen_level level;
-	bool masked;  /* it is known which lanes come */
-	bool returns; /* threads may leave here one by one */
+	bool masked;  /* the set of lanes that reach this point is known */
+	bool returns; /* threads may return here one by one */
 	unsigned depth;
-	uint32_t weight; /* times that it is run */
+	uint32_t weight; /* how often it runs */
 };
 
 static bool percent(struct build *b, uint32_t n)
@@ -57,7 +56,7 @@ static bool in_func(const struct build *b)
 	return b->func != GEN_FUNCS;
 }
 
-/* ---- nodes ---- */
+/* ---- nodes of the tree ---- */
 static bool fits(const struct build *b, const struct place *at, const struct gen_leaf *l)
 {
 	return at->level >= l->level && has(b, l->features) &&
@@ -69,7 +68,7 @@ static void leaf(struct build *b, const struct place *at, struct gen_node *n)
 {
 	uint32_t sum = 0, pick;
 
-	/* What needs much is seldom possible: all the likelier where it is. */
+	/* Leaves with many requirements seldom fit, so they are more likely where they do. */
 	for (unsigned i = 0; i < gen_n_leaves; i++)
 		if (fits(b, at, &gen_leaves[i]))
 			sum += gen_leaves[i].weight * (gen_leaves[i].features ? 3 : 1);
@@ -140,7 +139,7 @@ static void leave(struct build *b, const struct place *at, struct gen_node *n)
 	n->level = at->returns ? some_level(b, at) : GEN_BLOCK;
 	n->index = (uint16_t)rng_below(&b->r, 3);
 	if (in_func(b) && n->index != 1)
-		n->index = 3; /* one instruction */
+		n->index = 3; /* a single instruction */
 	in = within(at, n->level, 0);
 	in.returns = false;
 	in.level = MIN(in.level, GEN_WARP);
@@ -167,7 +166,7 @@ static void call(struct build *b, const struct place *at, struct gen_node *n)
 	b->left |= exits;
 }
 
-/* Something that only whole blocks can do. */
+/* Builds a node that only a whole block can run. */
 static void of_block(struct build *b, const struct place *at, struct gen_node *n)
 {
 	struct place in = within(at, GEN_LANE, 1);
@@ -203,10 +202,10 @@ static void part(struct build *b, const struct place *at, struct gen_node *n)
 	n->trips = (uint8_t)between(b, 1, 4);
 	b->left = true;
 	list(b, in, 3, &n->kids);
-	b->budget = 0; /* nobody comes past it */
+	b->budget = 0; /* no thread would run code after it */
 }
 
-/* Some lanes go back to the caller: who is still here, nobody knows from then on. */
+/* Some lanes return to the caller. From then on the set of remaining lanes is unknown. */
 static void go_back(struct place *at, struct gen_node *n)
 {
 	n->kind = GEN_RETURN;
@@ -263,7 +262,7 @@ static void list(struct build *b, struct place at, unsigned most, gen_list *ret)
 	}
 }
 
-/* ---- the rest of a program ---- */
+/* ---- other properties of a program ---- */
 static void choose_features(struct build *b)
 {
 	static const struct {
@@ -288,9 +287,9 @@ static void choose_features(struct build *b)
 
 	for (size_t i = 0; i < ARRAY_LEN(chances); i++)
 		f |= percent(b, chances[i].percent) ? chances[i].feature : 0;
-	if (percent(b, 15)) /* warps on their own */
+	if (percent(b, 15)) /* each warp runs on its own */
 		f &= ~(uint32_t)(GEN_SHARED | GEN_BARRIERS);
-	/* The two together keep most kernels from being managed. */
+	/* With both, most kernels cannot be managed. */
 	if ((f & GEN_RETURNS) && (f & GEN_WARP_OPS) && percent(b, 60))
 		f &= ~(uint32_t)(percent(b, 50) ? GEN_RETURNS : GEN_WARP_OPS);
 	if (!(f & GEN_SHARED))
@@ -329,7 +328,7 @@ static void choose_shape(struct build *b)
 	uint32_t threads = sizes[rng_below(&b->r, ARRAY_LEN(sizes))];
 	uint32_t most = MAX(1u, MIN(60u, 2500 / threads));
 
-	if (threads <= 64 && percent(b, 30)) /* enough for claims of several blocks */
+	if (threads <= 64 && percent(b, 30)) /* enough blocks for claims of several blocks */
 		most = 64;
 	split_into(b, threads, b->p->block);
 	split_into(b, between(b, most > 60 ? 40 : 1, most), b->p->grid);
@@ -373,7 +372,7 @@ void gen_lay_out(struct gen_program *p)
 	p->array[GEN_OWN].bytes = 16 * n;
 	p->array[GEN_XCH].bytes = p->xch_bytes * n;
 	p->array[GEN_SUM].bytes = 16;
-	others = 16 * n + p->xch_bytes * n + 16 + 46; /* and what alignment may take */
+	others = 16 * n + p->xch_bytes * n + 16 + 46; /* plus what alignment may add */
 	p->array[GEN_FILL].bytes = p->fill == GEN_FILL_UP ? STATIC_MAX - others - p->spare
 				   : p->fill              ? n + p->fill
 							  : 0;
@@ -410,7 +409,7 @@ static void choose_steering(struct build *b)
 		};
 }
 
-/* Functions first, so that a call knows what its function does. */
+/* Builds functions first, so that a call knows what its function does. */
 static void build_functions(struct build *b)
 {
 	for (b->func = 0; b->func < GEN_FUNCS; b->func++) {
@@ -428,7 +427,7 @@ static void build_functions(struct build *b)
 	b->left = false;
 }
 
-/* What stands last. */
+/* Builds the last node. */
 static void build_last(struct build *b, gen_list *body)
 {
 	struct gen_node n = {.kind = GEN_LAST, .level = GEN_BLOCK, .seed = rng_next(&b->r)};
@@ -499,7 +498,7 @@ bool gen_stray_defined(const struct gen_program *p)
 	for (size_t i = 0; i < p->body.len; i++)
 		if (p->body.at[i].kind == GEN_STRAY)
 			return p->body.at[i].index;
-	return true; /* it was taken away */
+	return true; /* shrinking has removed it */
 }
 
 void gen_keep_stray_back(struct gen_program *p)

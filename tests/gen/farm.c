@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Processes for farm.h. What they write for their parent is in shared memory; who is looked after
- * is the parent's alone. */
+/* Processes for farm.h. The child processes write progress and results to shared memory; only
+ * the parent tracks which child runs what. */
 #include "farm.h"
 #include "rng.h"
 
@@ -19,19 +19,19 @@
 
 #define TOGETHER 50 /* consecutive seeds that run with the same virtual GPU */
 
-/* A process and its part of the seeds. */
+/* A child process and its part of the seeds. */
 struct worker {
-	struct run_progress *progress; /* shared: written by the process */
+	struct run_progress *progress; /* shared: the child writes it */
 	pid_t pid;
-	uint32_t next, end; /* what it has not begun, as far as is known */
-	uint32_t beat;      /* when last looked at */
+	uint32_t next, end; /* programs that it has not started, as far as is known */
+	uint32_t beat;      /* the child's beat at the last check */
 	double since;
 };
 
 struct farm {
 	const struct farm_options *o;
-	const struct gen_program *given; /* one program instead of seeds */
-	struct run_result *results;      /* shared with the processes */
+	const struct gen_program *given; /* a single program instead of seeds */
+	struct run_result *results;      /* shared with the child processes */
 	struct worker *workers;
 	uint32_t handed_out, failures;
 };
@@ -51,8 +51,8 @@ static void *shared(size_t bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Most run on one thread and a clock of its own, which is quick; some as programs find it. The
- * number of SMs decides how many workers a grid gets. */
+/* Most programs run in serial mode, with one thread and a virtual clock, which is fast; some run
+ * in the default mode. The number of SMs determines how many workers a grid gets. */
 static void set_virtual_gpu(const struct farm_options *o, uint64_t seed)
 {
 	struct rng r = {seed / TOGETHER};
@@ -68,7 +68,7 @@ static void set_virtual_gpu(const struct farm_options *o, uint64_t seed)
 	setenv("HEDDLE_VGPU", text, 1);
 }
 
-/* ---- in the process ---- */
+/* ---- in the child process ---- */
 static void build(const struct farm *f, uint32_t at, struct gen_program *ret)
 {
 	if (f->given ? gen_copy(f->given, ret) : gen_build(f->o->first + at, ret))
@@ -81,7 +81,7 @@ static void build(const struct farm *f, uint32_t at, struct gen_program *ret)
 	gen_scale(ret, f->o->scale);
 }
 
-/* Returns its exit status: 0 if it came to its end. */
+/* Returns the process's exit status: 0 if it reached its end. */
 static int work(const struct farm *f, struct worker *w)
 {
 	struct strbuf why = {0};
@@ -120,14 +120,14 @@ static int start(struct farm *f, struct worker *w)
 	fflush(stdout);
 	w->pid = fork();
 	if (w->pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would look after it */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* without its parent, nothing would watch it */
 		_exit(work(f, w));
 	}
 	return w->pid < 0 ? -EAGAIN : 0;
 }
 
-/* ---- outside ---- */
-/* The process is gone: the first program without a result is the one that it was at. */
+/* ---- in the parent process ---- */
+/* The process has ended. The first program without a result is the one that it was running. */
 static void ended(struct farm *f, struct worker *w, int status, bool killed)
 {
 	uint32_t at = w->next;
@@ -139,7 +139,7 @@ static void ended(struct farm *f, struct worker *w, int status, bool killed)
 	if (at == w->end)
 		return;
 	if (!killed && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		return; /* it gave up behind a failure: another one goes on */
+		return; /* it stopped after a failure; another process continues */
 	f->failures++;
 	f->results[at].verdict = !killed                           ? RUN_LOST
 				 : w->progress->phase == RUN_FORM  ? RUN_HANGS
@@ -172,7 +172,7 @@ static void look_after(struct farm *f, struct worker *w)
 		ended(f, w, status, killed);
 }
 
-/* Gives it something to do; false: there is nothing left. */
+/* Gives the process its next programs. Returns false if none are left. */
 static bool employ(struct farm *f, struct worker *w)
 {
 	uint64_t first;
@@ -183,7 +183,8 @@ static bool employ(struct farm *f, struct worker *w)
 		if (f->handed_out == f->o->count)
 			return false;
 		w->next = f->handed_out;
-		/* Ends of ranges are multiples, so that a seed always meets the same virtual GPU.
+		/* Ranges end at multiples of their size, so that a seed always meets the same
+		 * virtual GPU.
 		 */
 		first = f->o->first + w->next;
 		w->end = (uint32_t)MIN(

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Leaves as text: the marks of leaves.def, and those leaves that are more than a line. */
+/* Writes leaves as text: expands the marks of leaves.def, and writes the leaves that need more
+ * than a line. */
 #include "text.h"
 
 #include <stdio.h>
@@ -26,7 +27,7 @@ const struct gen_leaf gen_leaves[] = {
 };
 const unsigned gen_n_leaves = ARRAY_LEN(gen_leaves);
 
-/* ---- marks ---- */
+/* ---- marks of leaves.def ---- */
 static void pool(struct gen_text *t, const char *name, unsigned n)
 {
 	strbuf_printf(&t->body, "%%%s%u", name, rng_below(&t->r, n));
@@ -79,7 +80,7 @@ static void special(struct gen_text *t, bool narrow)
 			&t->body, "%%%s.%c", ids[rng_below(&t->r, 4)], "xyz"[rng_below(&t->r, 3)]);
 }
 
-/* text stands behind "$("; writes one alternative and returns what stands behind the ")". */
+/* `text` is what follows "$("; writes one alternative, and returns what follows the ")". */
 static const char *one_of(struct gen_text *t, const char *text)
 {
 	const char *end = strchr(text, ')'), *from = text, *bar;
@@ -236,7 +237,7 @@ void gen_fold(struct gen_text *t)
 	t->n_made = 0;
 }
 
-/* ---- longer leaves ---- */
+/* ---- leaves of several lines ---- */
 void gen_barrier(struct gen_text *t)
 {
 	if ((t->p->features & GEN_NAMED) && !t->in_func && rng_percent(&t->r, 20))
@@ -245,7 +246,7 @@ void gen_barrier(struct gen_text *t)
 		gen_expand(t, "$(bar.sync|bar.sync|barrier.sync) 0;");
 }
 
-/* Each puts a value where another looks for it. */
+/* Each thread stores a value that another thread reads. */
 static void exchange(struct gen_text *t)
 {
 	static const char *const types[] = {"u8", "u16", "", "u32"};
@@ -263,7 +264,7 @@ static void exchange(struct gen_text *t)
 	gen_barrier(t);
 }
 
-/* One thread's value for all. */
+/* One thread's value goes to all threads. */
 static void broadcast(struct gen_text *t)
 {
 	strbuf_printf(&t->body, "setp.eq.u32 %%q0, %%lin, %u;\n@%%q0 st.shared.u32 [%%ssum+8], ",
@@ -274,7 +275,7 @@ static void broadcast(struct gen_text *t)
 	gen_barrier(t);
 }
 
-/* From the first warp to the second, which alone waits. */
+/* Passes values from the first warp to the second; only the second one waits. */
 static void hand_over(struct gen_text *t)
 {
 	unsigned bytes = t->p->xch_bytes, id = 6 + rng_below(&t->r, 3);
@@ -301,7 +302,7 @@ static void hand_over(struct gen_text *t)
 	gen_barrier(t);
 }
 
-/* From the input into the thread's own shared memory; in some blocks without waiting for it. */
+/* Copies from the input to the thread's own shared memory; some blocks do not wait for the copy. */
 static void cp_async(struct gen_text *t)
 {
 	gen_expand(t, "and.b32 %t0, $v, 127;\nmul.wide.u32 %b0, %t0, 8;\nadd.s64 %b0, %in, %b0;");
@@ -318,7 +319,7 @@ static void cp_async(struct gen_text *t)
 		"st.shared.u32 [%sown+8], $v;\nld.shared.u32 $V, [%sown+8];\nsame_$L:");
 }
 
-/* Lanes that are gone or never were have no value: what would come from them is left alone. */
+/* Exited or missing lanes have no value, so the result from such a lane is not used. */
 static void shuffle(struct gen_text *t)
 {
 	static const char *const from[] = {"xor.b32 %t1, %t0, ", "sub.u32 %t1, %t0, ",
@@ -341,7 +342,8 @@ static void shuffle(struct gen_text *t)
 		strbuf_printf(&t->body, "%u", by);
 	strbuf_puts(&t->body, mode == 1 ? ", 0, " : ", 31, ");
 	gen_expand(t, rng_percent(&t->r, 70) ? "$m;" : "%t3;");
-	/* Up and down stop at the warp's ends: then the lane's own value comes, and %q0 is false.
+	/* Up and down stop at the warp's ends: there %q0 is false, and the lane keeps its own
+	 * value.
 	 */
 	gen_expand(t, "and.pred %q1, %q1, %q0;\nselp.b32 $V, %t5, %t4, %q1;");
 }

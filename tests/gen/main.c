@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Random programs, plain against preemptible:
+/* Compares the plain with the preemptible form of random programs:
  *	gen [--device cpu|cuda] [--first SEED] [--count N] [--seeds 1-60,367] …
- * Says what was run, and of each program that is not the same why; writes the smallest program with
- * the same failure. Exit status 0: all were the same. */
+ * Reports what it ran, and the reason for each program that differs. Writes the smallest program
+ * that still fails in the same way. Exit status 0: no program differs. */
 #include "shrink.h"
 
 #include <errno.h>
@@ -16,34 +16,35 @@
 #include <unistd.h>
 
 static const struct option long_options[] = {
-	{"device", required_argument, NULL, 'd'}, /* cpu, cuda */
+	{"device", required_argument, NULL, 'd'}, /* cpu or cuda */
 	{"first", required_argument, NULL, 's'},
 	{"count", required_argument, NULL, 'n'},
-	{"seeds", required_argument, NULL, 'o'}, /* instead of both: ranges and single ones */
+	{"seeds", required_argument, NULL, 'o'}, /* in place of both: ranges and single seeds */
 	{"jobs", required_argument, NULL, 'j'},
-	{"batch", required_argument, NULL, 'b'}, /* programs a module */
-	{"range", required_argument, NULL, 'r'}, /* programs a process */
-	{"limit", required_argument, NULL, 'l'}, /* seconds without progress */
-	{"mode", required_argument, NULL, 'm'},  /* more words for HEDDLE_VGPU */
+	{"batch", required_argument, NULL, 'b'}, /* programs in a module */
+	{"range", required_argument, NULL, 'r'}, /* programs for one process */
+	{"limit", required_argument, NULL, 'l'}, /* timeout in seconds */
+	{"mode", required_argument, NULL, 'm'},  /* further words for HEDDLE_VGPU */
 	{"shrink", required_argument, NULL,
-		't'}, /* runs spent on making a failure smaller; 0: none */
-	{"keep", required_argument, NULL, 'k'},   /* folder for what fails; default: here */
-	{"enough", required_argument, NULL, 'e'}, /* failures after which it stops */
+		't'}, /* number of runs to shrink a failing program; 0: none */
+	/* folder for failing programs; default: the working directory */
+	{"keep", required_argument, NULL, 'k'},
+	{"enough", required_argument, NULL, 'e'}, /* number of failures after which it stops */
 	{"astray", no_argument, NULL,
-		'a'}, /* each stores outside its arrays: it has to go wrong alike */
+		'a'}, /* each program stores outside its arrays: both forms must fail alike */
 	{"apart", no_argument, NULL, 'i'},         /* programs with GEN_APART */
-	{"scale", required_argument, NULL, 'g'},   /* grids so many times as large */
-	{"pretend", required_argument, NULL, 'x'}, /* run.h */
-	{"with", required_argument, NULL, 'w'},    /* run.h: form */
-	{"print", no_argument, NULL, 'p'},         /* the programs' text instead */
-	{"form", no_argument, NULL, 'f'},          /* with --print: preemptible */
-	{"judge", no_argument, NULL, 'u'},         /* farm_judge; of a GPU always */
+	{"scale", required_argument, NULL, 'g'},   /* factor for the size of grids */
+	{"pretend", required_argument, NULL, 'x'}, /* see run.h */
+	{"with", required_argument, NULL, 'w'},    /* see `form` in run.h */
+	{"print", no_argument, NULL, 'p'},         /* prints the programs instead */
+	{"form", no_argument, NULL, 'f'},          /* with --print: the preemptible form */
+	{"judge", no_argument, NULL, 'u'},         /* calls farm_judge; on a GPU always on */
 	{0},
 };
 
 struct request {
 	struct farm_options farm;
-	const char *keep, *seeds; /* seeds: what is left of them */
+	const char *keep, *seeds; /* seeds: the ranges not yet run */
 	unsigned tries;
 	bool print, form, judge;
 };
@@ -67,7 +68,7 @@ static bool number(const char *text, unsigned *ret)
 	return *text && !*end && v <= UINT32_MAX / 2;
 }
 
-/* Takes the first range off the list of seeds. */
+/* Removes the first range from the list of seeds. */
 static bool next_range(struct request *q)
 {
 	unsigned long long last;
@@ -218,7 +219,7 @@ static int report(const struct farm_options *o, const struct run_result *results
 	return bad || verdicts[RUN_NONE] ? 1 : 0;
 }
 
-/* The first failure, made smaller. */
+/* Shrinks the first failing program. */
 static int shrink_first(const struct request *q, const struct run_result *results)
 {
 	struct strbuf text = {0}, path = {0};
@@ -247,7 +248,7 @@ static int shrink_first(const struct request *q, const struct run_result *result
 	return 1;
 }
 
-/* The programs of one range. Returns 0, 1 after a failure, or a negative errno. */
+/* Runs the programs of one range. Returns 0, 1 after a failure, or a negative errno. */
 static int run_range(const struct request *q)
 {
 	struct timespec from, to;

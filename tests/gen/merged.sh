@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# merged.sh HEDDLE GEN FIRST COUNT
-# COUNT pairs of random programs as one launch, merged, fused and woven, on DEVICE (cpu), compared with
-# each of them alone; from seed FIRST on, those programs that can be workers. Each pair in one way and one
-# mode of the virtual GPU, which go through all of both; EVERY=1: in every way. The result is verified,
-# too (pass/verify/verify.h). PART=k/n: every n-th of the pairs. LIMIT: seconds that a run may take (60); JOBS:
-# runs at a time (2). A failure is named with its seeds; KEEP: a folder for its files.
+# usage: merged.sh HEDDLE GEN FIRST COUNT
+# Runs COUNT pairs of random programs as one launch, merged, fused and woven, on DEVICE (default:
+# cpu), and compares each with the program alone. The programs are those from seed FIRST on that
+# can be managed. Each pair runs in one way and one mode of the virtual GPU; the pairs cycle
+# through all ways and modes. EVERY=1: each pair runs in every way. The verifier checks each
+# result, too (pass/verify/verify.h). PART=k/n: every n-th pair from the k-th on. LIMIT: timeout of
+# a run in seconds (default: 60); JOBS: runs at a time (default: 2). The script names a failure's
+# seeds; KEEP: folder for its files.
 set -eu
 heddle=$1
 gen=$2
@@ -17,14 +19,15 @@ jobs=${JOBS:-2} device=${DEVICE:-cpu} part=${PART:-1/1} limit=${LIMIT:-60}
 exec=$(cd "$(dirname "$0")/../exec" && pwd)
 # shellcheck source=tests/exec/corun.sh
 . "$exec/corun.sh"
-# A large GPU claims grids as small as these at once.
+# A large GPU would claim grids as small as these at once.
 bound=
 [ "$device" = cpu ] || bound=' --total-workers 4'
 work=$(mktemp -d)
 name=merged-$$
 trap 'rm -rf "$work" "/dev/shm/heddle-vgpu-$(id -u)-$name"-*' EXIT INT TERM
 
-# programs N: the next N; those that can be workers to $work/workers, "SEED SPECIFICATION".
+# programs N: generates the next N programs, and writes those that can be managed to $work/workers,
+# as "SEED SPECIFICATION".
 programs() {
 	files=
 	for _ in $(seq "$1"); do
@@ -40,7 +43,7 @@ programs() {
 		done >>"$work/workers"
 }
 
-# way N [WAY]: the N-th pair's $options and $mode.
+# way N [WAY]: sets $options and $mode for the N-th pair.
 ways=14
 way() {
 	case ${2:-$(($1 % ways))} in
@@ -67,7 +70,8 @@ way() {
 	esac
 }
 
-# once N WAY SEED SPECIFICATION SEED SPECIFICATION: a line to $work/result.N.WAY.
+# once N WAY SEED SPECIFICATION SEED SPECIFICATION: runs a pair once, and writes a line to
+# $work/result.N.WAY.
 once() {
 	way "$1" "$2"
 	export HEDDLE_VGPU="$name-$(($1 % jobs)),$mode"
@@ -81,7 +85,7 @@ once() {
 	echo "$verdict" >"$work/result.$1.$2"
 }
 
-# run N SEED SPECIFICATION SEED SPECIFICATION
+# run N SEED SPECIFICATION SEED SPECIFICATION: runs a pair in one way, or in every way.
 run() {
 	n=$1
 	shift

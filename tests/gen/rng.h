@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Random numbers that are the same on every machine (splitmix64). */
+/* A random number generator with the same numbers on every machine (splitmix64). */
 #ifndef HEDDLE_GEN_RNG_H
 #define HEDDLE_GEN_RNG_H
 
@@ -21,7 +21,7 @@ static inline uint64_t rng_next(struct rng *r)
 	return z ^ (z >> 31);
 }
 
-/* 0 … n - 1. */
+/* Returns a number from 0 to n - 1. */
 static inline uint32_t rng_below(struct rng *r, uint32_t n)
 {
 	return (uint32_t)((rng_next(r) >> 32) * n >> 32);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* One module of plain kernels and one of their preemptible forms, both compiled before anything
- * runs; then each program on the same memory, once plain and once in each variant. */
+/* One module holds plain kernels, another their preemptible forms. Both are compiled before
+ * anything runs. Then each program runs on the same memory, once in its plain form and once in
+ * each variant. */
 #include "run.h"
 #include "rng.h"
 
@@ -16,11 +17,11 @@ const char *const run_verdict_names[] = {"not run", "same", "told", "held", "wro
 	"DIFFERS", "FAILS", "HANGS", "invalid", "refused", "lost"};
 
 #define OUT_WORDS   (GEN_THREADS * GEN_MAX_SCALE * GEN_OWN_WORDS)
-#define COUNT_WORDS 4 /* of the module variable that is written */
+#define COUNT_WORDS 4 /* words of the module variable that programs write */
 #define PACK_BYTES  32
 #define PARAM_BYTES 256
 
-/* All memory that a program may have written. */
+/* All memory that a program may write. */
 struct memory {
 	uint32_t out[OUT_WORDS], sum[GEN_SUM_WORDS], count[COUNT_WORDS];
 };
@@ -82,7 +83,7 @@ int run_open(enum dev_kind kind, struct run_device *ret)
 	return 0;
 }
 
-/* ---- one run ---- */
+/* ---- one run of a kernel ---- */
 static bool fill(struct batch *b, unsigned i, CUmodule m)
 {
 	struct cu_api *cu = &b->d->cu;
@@ -214,7 +215,7 @@ static void tell_fails(struct batch *b, unsigned i, unsigned variant, CUresult r
 	tell(b, i, what, r);
 }
 
-/* For tests of what stands around this: a failure where there is none. */
+/* Pretends a failure, to test the reporting. */
 static bool pretends(const struct run_device *d, const struct gen_program *p, const char *what)
 {
 	struct strbuf text = {0};
@@ -229,7 +230,7 @@ static bool pretends(const struct run_device *d, const struct gen_program *p, co
 	return so;
 }
 
-/* ---- one program ---- */
+/* ---- all runs of a program ---- */
 static enum run_verdict run_variants(struct batch *b, unsigned i, CUfunction form,
 	const struct memory *plain, struct memory *mem, struct run_result *ret)
 {
@@ -265,8 +266,9 @@ static enum run_verdict run_variants(struct batch *b, unsigned i, CUfunction for
 
 static bool load_again(struct batch *b, unsigned i);
 
-/* Of a program that fails as it goes astray: what it does but for that. The store met nothing of
- * the kernel's; its preemptible form may end in an error, too, or has to do the same. */
+/* A program with a stray store may fault. Then this runs it again without the store: the store
+ * hit nothing of the kernel's, so the preemptible form must either end in an error as well, or
+ * do the same as this second run. */
 static CUresult run_plain_for(struct batch *b, unsigned i, const char *name, bool *ret_fails)
 {
 	CUresult r = CUDA_ERROR_UNKNOWN;
@@ -421,8 +423,8 @@ static enum run_verdict load_both(struct batch *b)
 	return RUN_SAME;
 }
 
-/* Both modules once more, in a context of its own, as the one before has failed; program i without
- * its stray store. */
+/* After a fault, loads both modules again in a new context, with program i lacking its stray
+ * store. */
 static bool load_again(struct batch *b, unsigned i)
 {
 	struct gen_program p;
@@ -453,7 +455,7 @@ bool run_programs(struct run_device *d, const struct gen_program *p, unsigned n,
 	b.info = calloc(n, sizeof(*b.info));
 	beat(&b, 0, RUN_COMPILES);
 	v = load_both(&b);
-	if (v != RUN_SAME && n > 1) { /* whose fault it is */
+	if (v != RUN_SAME && n > 1) { /* finds the program at fault */
 		why->len = told;
 		for (unsigned i = 0; i < n && usable; i++)
 			usable = run_programs(d, p + i, 1, first + i, ret + i, why);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Makes a failing program smaller. Every edit is tried on a copy, in a process of its own; those
- * that keep the failure stay. An edit only takes away or moves a node to where more threads come
- * together, so that what is left is as valid as what was there. */
+/* Shrinks a failing program. Every edit is tried on a copy, in a process of its own, and kept if
+ * the program still fails in the same way. An edit only removes a node, or moves it to where
+ * more threads run together, so that the program stays valid. */
 #include "shrink.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ struct shrinking {
 	unsigned tries, used;
 };
 
-/* ---- lists of a tree, in an order that a copy has, too ---- */
+/* ---- lists of a tree, in an order that is the same for a copy ---- */
 typedef VEC(gen_list *) lists;
 
 static void find_lists(gen_list *l, lists *ret)
@@ -55,7 +55,7 @@ static void cut(gen_list *l, size_t from, size_t n)
 	l->len -= n;
 }
 
-/* Puts what a node holds in its place. */
+/* Replaces a node by its kids. */
 static void unwrap(gen_list *l, size_t at)
 {
 	struct gen_node old = l->at[at];
@@ -85,7 +85,7 @@ struct edit {
 	unsigned arg;
 };
 
-/* false: it changes nothing. */
+/* Returns false if the edit changes nothing. */
 static bool apply(struct gen_program *p, const struct edit *e)
 {
 	lists l = {0};
@@ -148,7 +148,7 @@ static bool shorten(struct shrinking *s)
 
 				any |= done;
 				if (done && i >= n_lists(s, i, &len))
-					return any; /* the list itself went */
+					return any; /* the edit removed the list itself */
 				at += done ? 0 : n;
 			}
 	return any;
@@ -172,7 +172,7 @@ static bool flatten(struct shrinking *s)
 	return any;
 }
 
-/* ---- edits of the whole ---- */
+/* ---- edits of the whole program ---- */
 static void halve(struct gen_program *p, unsigned arg)
 {
 	uint32_t *d = arg & 4 ? &p->block[arg & 3] : &p->grid[arg & 3];
@@ -222,7 +222,7 @@ static void simple_arrays(struct gen_program *p, unsigned arg)
 		p->bounds = p->finale = 0;
 }
 
-/* As large as before counts as no change. */
+/* An edit that leaves the weight the same counts as no change. */
 static uint64_t weight(const struct gen_program *p)
 {
 	uint64_t w = gen_threads(p) + 4096ull * gen_blocks(p);
@@ -262,7 +262,7 @@ static bool simplify(struct shrinking *s)
 				struct gen_program same = *s->best;
 
 				before = weight(s->best);
-				e.whole(&same, arg); /* no list of it is touched */
+				e.whole(&same, arg); /* the edit changes no list */
 				if (weight(&same) >= before)
 					break;
 			} while (try(s, &e) && (any = true));

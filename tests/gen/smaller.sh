@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Failures that are none: each is told with its seed, what comes behind it is run, and the first is
-# made as small as it can be. Those of the plain forms are told apart.
+# Pretends failures, to test the reporting: each is reported with its seed, later programs still
+# run, and the first failing program is shrunk as far as possible. Failures of the plain form are
+# reported as such.
 #   smaller.sh GEN
 set -eu
 gen=$1
@@ -16,8 +17,8 @@ fail() {
 	exit 1
 }
 
-# pretend VERDICT WHAT COUNT TRIES: runs, and expects the verdict of each program that holds
-# "popc.b32", and that the others ran.
+# pretend VERDICT WHAT COUNT TRIES: runs COUNT programs. Each program that contains "popc.b32" must
+# have this verdict, and the others must have run.
 pretend() {
 	want=$("$gen" --print --count "$3" | awk '/entry/ { n++ } /popc.b32/ { k[n] = 1 }
 		END { print length(k) }')

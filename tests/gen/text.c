@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A program's tree as PTX. The body is written first: what stands ahead of it, declarations and
- * first values, holds only what it uses. */
+/* Writes a program's tree as PTX. The body is written first, so that the declarations and first
+ * values before it cover only what it uses. */
 #include "text.h"
 
 #include <ctype.h>
@@ -31,17 +31,19 @@ static bool asks_for_lanes(const gen_list *list)
 	return false;
 }
 
-/* Whether a node of the list does something with the lanes that are here. */
+/* Whether a node of the list uses the mask of active lanes. */
 static bool needs_mask(const struct gen_text *t, const gen_list *list)
 {
 	return (t->p->features & GEN_WARP_OPS) && asks_for_lanes(list);
 }
 
-/* %p<id> = something that those of the level decide alike, true one time in `of` (a power of 2).
+/* Sets %p<id> to a condition that all threads of the level decide alike, and that is true about
+ * one time in `of` (a power of 2).
  *
- * "Is it 1" is asked as "is it, less that bit, 0": where ptxas 13.0 knows by its bits that a value
- * is 1, it takes a vote on "== 1" to be one on false (sm_90, sm_100; right on sm_80, and in
- * branches). Lanes that come with the empty mask that this makes are an illegal instruction. */
+ * A test for 1 is written as a flipped bit and a test for 0. If ptxas 13.0 can infer from the
+ * bits that a value is 1, it takes a vote on "== 1" for a vote on false (on sm_90 and sm_100;
+ * correct on sm_80, and in branches). The resulting empty mask makes the lanes fault with an
+ * illegal instruction. */
 static void condition(struct gen_text *t, const struct gen_node *n, unsigned id, unsigned of)
 {
 	static const char *const from[] = {"$v", "$w", "$u"};
@@ -62,7 +64,7 @@ static void condition(struct gen_text *t, const struct gen_node *n, unsigned id,
 	}
 }
 
-/* The mask of those for whom %p<id> is so, into a register of its own. */
+/* Puts the mask of the lanes for which %p<id> holds into a new register. */
 static void narrow(struct gen_text *t, const char *reg, unsigned id, const char *sign)
 {
 	if (t->mask)
@@ -70,7 +72,7 @@ static void narrow(struct gen_text *t, const char *reg, unsigned id, const char 
 			id, t->mask);
 }
 
-/* A list under a condition of some lanes only; mask is its register's name without number. */
+/* Writes a list that only some lanes run; mask is its register's name without the number. */
 static void write_arm(
 	struct gen_text *t, const gen_list *list, bool lanes, const char *reg, unsigned id)
 {
@@ -183,7 +185,7 @@ static void write_switch(struct gen_text *t, const struct gen_node *n)
 	t->mask = outer;
 }
 
-/* In a function: back to the caller with the checksum. */
+/* In a function: returns to the caller with the checksum. */
 static void write_back(struct gen_text *t, unsigned id)
 {
 	strbuf_printf(&t->body, "@!%%p%u bra stay_%u;\nst.param.b32 [r], %%acc;\nret;\nstay_%u:\n",
@@ -202,8 +204,9 @@ static void write_return(struct gen_text *t, const struct gen_node *n)
 		return;
 	}
 	if (n->index == 2 && !t->in_func) {
-		/* Lanes that are to leave must not meet where something is left to do while others
-		 * wait for them at a barrier: there, the hardware makes them wait for the others.
+		/* Lanes that are about to exit must not reconverge before code that they still
+		 * have to run while others wait for them at a barrier: there the hardware makes
+		 * them wait for the others.
 		 */
 		bool work =
 			n->level != GEN_LANE || !(t->p->features & (GEN_BARRIERS | GEN_WARP_OPS));
@@ -242,10 +245,10 @@ static void write_call(struct gen_text *t, const struct gen_node *n)
 	gen_fold(t);
 }
 
-/* Every lane comes to one of two barriers. On hardware the code of one of them is run for all lanes
- * of a warp, and all results go to the register of that one, which need not be the other's though
- * both are one register here: so nobody reads them, unless the program is for a device that has
- * them right. */
+/* Every lane reaches one of two barriers. The hardware runs one of the two instructions for all
+ * lanes of a warp, and writes all results to that instruction's register. This need not be the
+ * other's register, though PTX has one register for both. Therefore nothing reads the results,
+ * unless the device is known to handle this correctly. */
 static void write_split(struct gen_text *t, const struct gen_node *n)
 {
 	unsigned id = ++t->ids;
@@ -315,7 +318,7 @@ static void write_subset(struct gen_text *t, const struct gen_node *n)
 	strbuf_printf(&t->body, "end_%u:\n", id);
 }
 
-/* The first warps, or the last, or none, take their time. */
+/* Delays the first warps, or the last, or none. */
 static void linger(struct gen_text *t, unsigned id, unsigned threads)
 {
 	unsigned which = rng_below(&t->r, 3);
@@ -332,8 +335,8 @@ static void linger(struct gen_text *t, unsigned id, unsigned threads)
 		id, id, 1 + rng_below(&t->r, 100), id, id, id, id, id, id, id, id, id);
 }
 
-/* Warps go through this at their own pace, so that the first of them are in the next block long
- * before the last. index: so many warps alone, who meet at barrier 0; 0: all. */
+/* Warps run this at their own pace, so that the first warps are in the next block long before
+ * the last. index: only this many warps take part, and meet at barrier 0; 0: all. */
 static void write_last(struct gen_text *t, const struct gen_node *n)
 {
 	static const char *const types[] = {"u8", "u16", "", "u32"};
@@ -363,8 +366,8 @@ static void write_last(struct gen_text *t, const struct gen_node *n)
 	strbuf_printf(&t->body, "end_%u:\n", id);
 }
 
-/* Lanes leave from the loop, at its end and some in its middle, while others go on to its barrier.
- * They are gone at once: were there a place where they meet, they would wait there (above). */
+/* Lanes leave the loop at its end, and some in its middle, while others reach its barrier. Lanes
+ * that leave exit at once: at a reconvergence point they would wait (see above). */
 static void write_parted(struct gen_text *t, const struct gen_node *n)
 {
 	unsigned id = ++t->ids;
@@ -461,7 +464,7 @@ static void write_list(struct gen_text *t, const gen_list *list)
 		write_node(t, &list->at[i]);
 }
 
-/* ---- what stands ahead ---- */
+/* ---- declarations and first values ---- */
 static bool uses(const struct gen_text *t, const char *reg)
 {
 	size_t len = strlen(reg);
@@ -495,7 +498,7 @@ static const char find_ids[] =
 	"mov.u32 %t3, %nctaid.x;\nmov.u32 %t4, %nctaid.y;\nmad.lo.u32 %t5, %t2, %t4, %t1;\n"
 	"mad.lo.u32 %bid, %t5, %t3, %t0;\n";
 
-/* First values of what leaves use. */
+/* Sets first values of the registers that leaves use. */
 static void first_values(const struct gen_text *t, struct strbuf *out)
 {
 	static const struct {
@@ -560,7 +563,7 @@ static void declare_arrays(const struct gen_text *t, enum gen_place place, struc
 	}
 }
 
-/* Addresses in shared memory, and what stands there at first. */
+/* Computes addresses in shared memory, and stores its first values. */
 static void first_shared(const struct gen_text *t, struct strbuf *out)
 {
 	for (int role = 0; role < GEN_ROLES; role++) {
@@ -579,7 +582,7 @@ static void first_shared(const struct gen_text *t, struct strbuf *out)
 			strbuf_puts(out, "mad.lo.u32 %sown, %lin, 16, %sown;\n"
 					 "st.shared.v2.u32 [%sown], {%gid, %gid};\n"
 					 "st.shared.v2.u32 [%sown+8], {%bid, %gid};\n");
-		if (role == GEN_FILL) /* its last bytes, one a thread */
+		if (role == GEN_FILL) /* its last bytes, one for each thread */
 			strbuf_printf(out,
 				"add.u32 %%t0, %%sfill, %%lin;\nst.shared.u8 [%%t0+%u], %%gid;\n"
 				"ld.shared.u8 %%acc, [%%t0+%u];\n",
@@ -620,7 +623,7 @@ static void write_function(const struct gen_program *p, unsigned number, struct 
 	strbuf_finish(&t.body);
 }
 
-/* ---- the kernel ---- */
+/* ---- the whole kernel ---- */
 static void write_variables(const struct gen_text *t, struct strbuf *out)
 {
 	if (t->p->features & GEN_MODULE)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# verified.sh GEN TOOL FIRST COUNT STEP
-# COUNT random programs from seed FIRST on, each preemptible, and each with every STEP-th of them as one
-# launch, merged and fused: the verifier (tests/pass/verify_tool) finds nothing.
+# usage: verified.sh GEN TOOL FIRST COUNT STEP
+# Makes COUNT random programs from seed FIRST on preemptible, and merges and fuses each with every
+# STEP-th of them. The verifier (tests/pass/verify_tool) must find no fault.
 set -eu
 gen=$1
 tool=$2

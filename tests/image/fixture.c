@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* See fixture.h. Layouts were read off what nvcc 13 writes in each of its compression modes. */
+/* See fixture.h. The layouts are those of nvcc 13's output in each of its compression modes. */
 #include "fixture.h"
 
 #include <elf.h>
@@ -55,7 +55,7 @@ void fixture_elf(struct strbuf *out, unsigned machine, uint32_t arch, const char
 					  .st_other = 0x10,
 					  .st_shndx = 2}};
 	Elf64_Shdr s[5] = {{0}};
-	/* name table: "\0" kernel "\0" section "\0" */
+	/* The name table: "\0" kernel "\0" section "\0". */
 	size_t n = 1 + (size_t)snprintf(names + 1, sizeof(names) - 1, "%s%c%s", kernel, 0, section);
 	size_t base = out->len, at = sizeof(h);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* image_list FILE…: one line an entry, then what a device of compute capability 9.0 would take. */
+/* image_list FILE…: prints one line for each entry, then the entry that a device of compute
+ * capability 9.0 would load. */
 #include "image/image.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@ static int kernel(void *user, const char *name, size_t len)
 	return 0;
 }
 
-/* Does the PTX in its debug sections have this kernel? */
+/* Prints whether the PTX in the cubin's debug sections contains this kernel. */
 static void debug(struct image_bytes cubin)
 {
 	char *text;

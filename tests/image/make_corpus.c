@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* make_corpus DIR: writes the inputs of tests/fuzz/corpus/fatbin, which are committed. */
+/* make_corpus DIR: writes the inputs in tests/fuzz/corpus/fatbin, which are committed. */
 #include "fixture.h"
 
 #include <stdio.h>

@@ -3,9 +3,9 @@
 # Copyright 2026 The heddle authors
 #
 # usage: nvcc.sh LIST [MODE…]
-# Fat binaries, a cubin, an object and an executable made by nvcc in each compression mode, listed
-# by image_list: every entry unpacks, and the right one is picked. MODE: a fat binary of this mode, and nothing else.
-# Skipped where there is no nvcc.
+# nvcc makes fat binaries, a cubin, an object and an executable in each compression mode, and
+# image_list lists them: every entry must unpack, and the right one must be picked. MODE: only a
+# fat binary in this mode. Skipped without nvcc.
 set -eu
 list=$1
 shift

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Containers of every packing, bare PTX, cubins, host executables; which entry is picked; and what
- * happens to broken ones. */
+/* Tests containers of every packing, bare PTX, cubins and host executables; which entry is
+ * picked; and broken containers. */
 #include "unit.h"
 
 #include "fixture.h"
@@ -17,7 +17,7 @@ static struct image_bytes bytes(const struct strbuf *b)
 	return (struct image_bytes){(const uint8_t *)b->at, b->len};
 }
 
-/* The number that the picked PTX stores; -1: none picked. */
+/* Returns the number that the picked PTX stores; -1: none was picked. */
 static long picked_mark(struct image_bytes b, uint32_t cc)
 {
 	struct image_pick p;
@@ -69,7 +69,7 @@ static void picks_what_the_driver_would(void **state)
 {
 	struct strbuf b = {0};
 
-	/* Several containers back to back count as one list, as in an executable. */
+	/* Several consecutive containers count as one list, as in an executable. */
 	add_ptx(&b, 90, 'a', 1);
 	add_ptx(&b, 75, 0, 2);
 	add_ptx(&b, 80, 0, 3);
@@ -77,12 +77,12 @@ static void picks_what_the_driver_would(void **state)
 	add_ptx(&b, 52, 0, 5);
 	add_ptx(&b, 100, 'f', 6);
 	assert_int_equal(picked_mark(bytes(&b), 90), 1);
-	assert_int_equal(picked_mark(bytes(&b), 89), 4); /* of equals, the later */
+	assert_int_equal(picked_mark(bytes(&b), 89), 4); /* of equal entries, the later one */
 	assert_int_equal(picked_mark(bytes(&b), 75), 2);
 	assert_int_equal(picked_mark(bytes(&b), 70), 5);
 	assert_int_equal(picked_mark(bytes(&b), 50), -1);
-	assert_int_equal(picked_mark(bytes(&b), 103), 6); /* the family */
-	assert_int_equal(picked_mark(bytes(&b), 120), 4); /* neither 90a nor 100f */
+	assert_int_equal(picked_mark(bytes(&b), 103), 6); /* the family's entry */
+	assert_int_equal(picked_mark(bytes(&b), 120), 4); /* neither 90a nor 100f fits */
 	strbuf_finish(&b);
 }
 
@@ -154,7 +154,7 @@ static void cubin_kernels(void **state)
 	strbuf_finish(&names);
 }
 
-/* What -lineinfo and -G leave: lines that end in NULs. */
+/* The PTX text that -lineinfo and -G leave in a cubin: lines that end in NULs. */
 static void cubin_debug_text(void **state)
 {
 	static const char section[] =
@@ -231,7 +231,8 @@ static int touch(void *user, const struct image_entry *e)
 	return 0;
 }
 
-/* Cut at every length, and each byte changed: no crash (sanitizers watch), never success beyond. */
+/* Truncates the container at every length, and changes each byte: there must be no crash
+ * (sanitizers watch), and no success beyond the data. */
 static void broken(void **state)
 {
 	struct strbuf b = {0};

@@ -3,12 +3,13 @@
 # Copyright 2026 The heddle authors
 #
 # usage: barriers.sh HEDDLE LIST GEN papers|few|seeded
-# An SM of Hopper has 64 hardware barriers for all its blocks, and a block takes as many as its highest
-# barrier's number says. So of two kernels in one form the highest number is at most two above the larger
-# kernel's: the pairs of KernelMerge (seven kernels, each with itself, too) and of GoPTX (eight kernels), from a
-# list (kernels/list.txt of a build), and of random programs, 100 or a few; merged and fused vertically. With
-# a ptxas (PTXAS, or the one on the PATH) and papers or seeded, also what it reports of the form: "used N
-# barriers", at most two more than the larger kernel's.
+# An SM of Hopper has 64 hardware barriers for all its blocks, and a block occupies as many as its
+# highest barrier number plus one. In a form of two kernels, the highest number may therefore be at
+# most two above the larger of the kernels' numbers. Kernels: the pairs of KernelMerge (seven
+# kernels, also each with itself) and of GoPTX (eight kernels), from a list (kernels/list.txt of a
+# build), and pairs of random programs, 100 or a few; merged and fused vertically. With ptxas
+# (PTXAS, or the one on the PATH) and papers or seeded, the same holds for ptxas's report "used N
+# barriers".
 set -eu
 heddle=$1
 list=$2
@@ -21,7 +22,8 @@ trap 'rm -rf "$work"' EXIT
 tab=$(printf '\t')
 bad=0 n=0 asked=0
 
-# highest FILE [KERNEL]: the highest number of a barrier in it; a number in a register may be any.
+# highest FILE [KERNEL]: prints the highest barrier number in it; a number in a register counts as
+# 15.
 highest() {
 	awk -v kernel="${2:-}" '
 		kernel != "" && /\.entry/ { on = $0 ~ (" " kernel "[ (]*$") || $0 ~ (" " kernel "\\(") }
@@ -40,7 +42,7 @@ highest() {
 		END { print most + 0 }' "$1"
 }
 
-# used FILE: the most barriers of an entry, by ptxas.
+# used FILE: prints the most barriers of any entry, as ptxas reports.
 used() {
 	"$ptxas" -v -arch=sm_90 -o /dev/null "$1" 2>&1 | sed -n 's/.* used \([0-9]*\) barriers.*/\1/p' | sort -n | tail -n 1
 }
@@ -49,7 +51,7 @@ most() {
 	if [ "$1" -gt "$2" ]; then echo "$1"; else echo "$2"; fi
 }
 
-# pair NAME FILE_A KERNEL_A "WORDS_A" FILE_B KERNEL_B "WORDS_B"
+# pair NAME FILE_A KERNEL_A "WORDS_A" FILE_B KERNEL_B "WORDS_B": checks both forms of one pair.
 pair() {
 	name=$1 a=$2 ka=$3 wa=$4 b=$5 kb=$6 wb=$7
 	of=$(most "$(highest "$a" "$ka")" "$(highest "$b" "$kb")")
@@ -58,7 +60,7 @@ pair() {
 		# shellcheck disable=SC2086
 		"$heddle" ptx $verb -- "$a" "$ka" $wa + "$b" "$kb" $wb >"$work/form" 2>"$work/err" || {
 			set +f
-			continue # merge_classify.sh says which cannot be merged
+			continue # merge_classify.sh tests which kernels cannot be merged
 		}
 		set +f
 		n=$((n + 1))
@@ -77,7 +79,7 @@ pair() {
 	done
 }
 
-# Of a kernel of the list: its file and words in $file and $words.
+# Finds a kernel in the list, and sets $file and $words.
 find_kernel() {
 	line=$(grep "$tab$1$tab" "$list" | grep -v 'sm_90\.ptx' | head -n 1)
 	[ -n "$line" ] || return 1
@@ -85,7 +87,7 @@ find_kernel() {
 	words=$(printf '%s\n' "$line" | cut -f 4)
 }
 
-# pairs_of KERNEL...: each two, and each with itself.
+# pairs_of KERNEL...: checks every pair, and each kernel with itself.
 pairs_of() {
 	for first; do
 		seen=

@@ -3,8 +3,8 @@
 # Copyright 2026 The heddle authors
 #
 # usage: classify.sh TOOL EXPECTED PTX...
-# Rewrites every kernel of the given files, and compares tier, traits and reason with what is
-# expected: the same from every compiler. BLESS=1 writes the expectation.
+# Rewrites every kernel of the given files, and compares tier, traits and reason with the expected
+# lines, which are the same for every compiler. BLESS=1 writes the expected lines.
 set -eu
 # shellcheck source=tests/pass/expected.sh
 . "$(dirname "$0")/expected.sh"

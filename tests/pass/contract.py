@@ -23,10 +23,11 @@ STATEMENT = re.compile(
     r"^\s*(?:\{\s*)?(?:@!?%\S+\s+)?(mul|add|sub)((?:\.(?:ftz|sat|rn))*)"
     r"\.(f32|f64|f16|f16x2|bf16|bf16x2)\s+(\S+?)\s*,(.*?);"
 )
-# "@!P0 FFMA.FTZ R2, ...": its name. Constants are made by an HFMA2 of zeros.
+# The name of an instruction like "@!P0 FFMA.FTZ R2, ...". An HFMA2 of zeros only produces a
+# constant.
 NAME = re.compile(r"^(?:@!?U?P\w+ )?([FDH](?:ADD|MUL|FMA)\w*)")
 CONSTANT = re.compile(r"-RZ, RZ, ")
-# Of bf16 there are fused ones alone, and of f16 they are as quick: a sum is x * 1 + y.
+# bf16 has only fused instructions, and for f16 they are as fast, so a sum is x * 1 + y.
 ONE = re.compile(r", 1, ")
 
 

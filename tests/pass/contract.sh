@@ -3,10 +3,10 @@
 # Copyright 2026 The heddle authors
 #
 # usage: contract.sh HEDDLE TOOL LIST alone|tasks|pairs [PTX...]
-# ptxas fuses products and sums of a kernel's forms as it does in the kernel (contract.py): alone: of the
-# preemptible forms of all kernels, and of PTX (foreign files, by hand); tasks: as tasks, TOOL is
-# task_tool; pairs: merged, fused and woven, kernels with sums with some others. PTXAS and NVDISASM, or
-# those on the PATH.
+# ptxas must contract products and sums in a kernel's forms as it does in the kernel (contract.py).
+# alone: the preemptible forms of all kernels, and of PTX (foreign files, by hand). tasks: kernels
+# as tasks; TOOL is task_tool. pairs: kernels with sums, merged, fused and woven with some others.
+# Uses PTXAS and NVDISASM, or those on the PATH.
 set -eu
 heddle=$1
 tool=$2
@@ -27,19 +27,19 @@ trap 'rm -rf "$dir"' EXIT
 tab=$(printf '\t')
 bad=0
 
-# has_sums PTX: there is something to be fused.
+# has_sums PTX: whether ptxas might contract something in it.
 has_sums() {
 	grep -qE '(^|[[:space:]])(add|sub)(\.ftz|\.sat)*\.(f32|f64|f16|bf16|f16x2|bf16x2)[[:space:]]' "$1" &&
 		grep -qE '(^|[[:space:]])mul(\.ftz)?\.(f32|f64|f16|bf16|f16x2|bf16x2)[[:space:]]' "$1"
 }
 
-# arch PTX: sm_90, or what it asks for.
+# arch PTX: prints sm_90, or a higher or specific architecture if the file requires it.
 arch() {
 	sed -n 's/^\.target \(sm_[0-9]*[af]\{0,1\}\).*/\1/p' "$1" | head -n 1 |
 		awk '{ n = substr($0, 4) + 0; print (n > 90 || $0 ~ /[af]$/) ? $0 : "sm_90" }'
 }
 
-# compare NAME ARCH FORM PLAIN...: a line for each.
+# compare NAME ARCH FORM PLAIN...: compares a form with its kernels, and prints a line.
 compare() {
 	name=$1
 	shift
@@ -52,7 +52,7 @@ compare() {
 	fi
 }
 
-# words KERNEL COMPILER: its specification.
+# words KERNEL COMPILER: prints its specification.
 words() {
 	grep "/$2/.*$tab$1$tab" "$list" | grep -v 'sm_90\.ptx' | head -n 1 | while IFS=$tab read -r file kernel _ rest; do
 		echo "$root/$file $kernel $rest"

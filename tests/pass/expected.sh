@@ -2,8 +2,8 @@
 # Copyright 2026 The heddle authors
 # shellcheck shell=sh
 
-# as_expected FOUND EXPECTED: each of the sorted lines found is among those expected; which of these there
-# are depends on the compilers. BLESS=1 writes the expectation.
+# as_expected FOUND EXPECTED: each sorted line in FOUND must be in EXPECTED. Not all expected lines
+# must be found, since that depends on the installed compilers. BLESS=1 writes EXPECTED.
 as_expected() {
 	if [ "${BLESS:-}" ]; then
 		cp "$1" "$2"

@@ -3,9 +3,9 @@
 # Copyright 2026 The heddle authors
 #
 # usage: forms.sh HEDDLE FOLDER TASK_TOOL
-# The text of each emitted form, of small kernels, as it was when somebody looked at it last: one file
-# NAME.expect in FOLDER for each. After a change that is meant, BLESS=1 writes them anew; read
-# `git diff` then, and think of FORM_VERSION (src/shim/form/rewrite.c) where preempt's differ.
+# Compares the text of each emitted form of small kernels with the last reviewed text, in
+# FOLDER/NAME.expect. After an intended change, BLESS=1 writes the files. Then read `git diff`, and
+# raise FORM_VERSION (src/shim/form/rewrite.c) if the preemptible forms differ.
 set -eu
 heddle=$1
 folder=$2
@@ -14,7 +14,7 @@ got=$(mktemp)
 trap 'rm -f "$got"' EXIT
 bad=0
 
-# form NAME COMMAND...
+# form NAME COMMAND...: compares the command's output with NAME.expect.
 form() {
 	name=$1
 	shift

@@ -3,15 +3,15 @@
 # Copyright 2026 The heddle authors
 #
 # usage: large.sh HEDDLE branches|values|limits [TASK_TOOL]
-# Large kernels take time in proportion to their size. The limit counts seconds of CPU, some five times what
-# each line takes, and code that compares all with all takes longer.
+# The time for large kernels must be proportional to their size. Each check limits the CPU time to
+# about five times what it takes; code that compares every pair exceeds this.
 set -eu
 heddle=$1
 what=$2
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failed=0
-kernel() { # lines ahead of the entry, lines within it
+kernel() { # lines before the entry, lines within it
 	printf '.version 7.8\n.target sm_70\n.address_size 64\n'
 	eval "$1"
 	printf '.visible .entry k(.param .u64 p)\n{\n.reg .pred %%p<4>; .reg .b32 %%r<4>;\n'
@@ -19,7 +19,7 @@ kernel() { # lines ahead of the entry, lines within it
 	printf 'ret;\n}\n'
 }
 # shellcheck disable=SC2317 # by eval
-each() { # n, program of awk that is run for each i below n
+each() { # n, awk program to run for each i below n
 	awk -v n="$1" "BEGIN { for (i = 0; i < n; i++) { $2 } }"
 }
 within() { # seconds, name, arguments of heddle
@@ -33,7 +33,8 @@ within() { # seconds, name, arguments of heddle
 	fi
 }
 
-# Each pass of a kernel of this size within 2 s of CPU and 1 GiB: refused, with the limit named, or (SAYS is "") made.
+# Within 2 s of CPU time and 1 GiB, each pass must make a form of a kernel of this size, or refuse
+# it and name the limit. SAYS is that limit, or "" if a form is expected.
 each_pass() { # file, says
 	for form in preempt slice merge fuse-vertical fuse-horizontal weave task check; do
 		case $form in
@@ -59,7 +60,7 @@ each_pass() { # file, says
 	done
 }
 
-switches() { # how many brx.idx, how many targets each
+switches() { # number of brx.idx, number of targets of each
 	printf '.version 7.8\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n'
 	printf '.reg .pred %%p<4>; .reg .b32 %%r<4>;\nmov.u32 %%r1, %%tid.x;\nsetp.eq.u32 %%p1, %%r1, 3;\nT: .branchtargets '
 	awk -v n="$1" -v t="$2" 'BEGIN {
@@ -69,7 +70,7 @@ switches() { # how many brx.idx, how many targets each
 		print "ret;\n}" }'
 }
 
-chain() { # how many functions
+chain() { # number of functions
 	printf '.version 7.8\n.target sm_70\n.address_size 64\n'
 	awk -v n="$1" 'BEGIN {
 		for (i = 0; i < n; i++) {
@@ -81,7 +82,7 @@ chain() { # how many functions
 		printf "{ .param .b32 q; st.param.b32 [q], %%r1; call f%d, (q); }\nret;\n}\n", n - 1 }'
 }
 
-shared() { # how many variables
+shared() { # number of variables
 	# shellcheck disable=SC2016
 	kernel "each $1 'printf \".shared .align 1 .b8 s%d[2];\\n\", i'" \
 		"each $1 'printf \"st.shared.u8 [s%d], 1;\\n\", i'"
@@ -119,9 +120,10 @@ kernel 'each 5000 "printf \".shared .align 4 .b8 s%d[4];\\n\", i"' \
 	'each 5000 "printf \"st.shared.u32 [s%d], 1;\\n\", i"' >"$dir/shared.ptx"
 within 3 "many shared variables" weave -- "$dir/shared.ptx" k --block 128 + "$dir/shared.ptx" k --block 128
 
-# Each addition leaves what was there before as a possibility. The ends make heddle look for what it can be.
+# Each addition adds a possible value to those before it. The instructions in $ends make heddle
+# look for these values.
 ends='mul.f32 %f2, %f1, %f1; add.f32 %f3, %f2, %f1; shfl.sync.down.b32 %r2, %r1, 1, 31, -1;'
-skips() { # program of awk
+skips() { # an awk program
 	kernel : "echo '.reg .f32 %f<4>; mov.f32 %f1, 0f40000000; mov.u32 %r1, 1; setp.eq.u32 %p1, %r1, 3;'
 		each 10000 '$1'; echo '$ends'"
 }
@@ -132,7 +134,7 @@ for form in merge weave; do
 	within 2 "$form: additions that are skipped" $form -- "$dir/skips.ptx" k --block 128 + "$dir/skips.ptx" k --block 128
 done
 
-# The way back from the sum to the product goes round in the loop: nothing but the copy writes %f3.
+# The search from the sum back to the product runs in a cycle: only the copy itself writes %f3.
 kernel : "echo '.reg .f32 %f<5>;
 	L: mul.f32 %f1, %f2, 0f40000000; mov.f32 %f3, %f3; @%p1 bra L; add.f32 %f4, %f3, %f1;'" >"$dir/copy.ptx"
 within 1 "a copy of itself" merge -- "$dir/copy.ptx" k --block 128 + "$dir/copy.ptx" k --block 128

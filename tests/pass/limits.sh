@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Sizes that ptxas refuses are refused, with the limit named, and the largest sizes that it accepts are not: by heddle
-# ptx check and by the virtual GPU. Kernels whose constants do not fit one module together are not merged, fused or
-# made tasks of one pool.
+# heddle ptx check and the virtual GPU must refuse sizes that ptxas refuses, and name the limit.
+# They must accept the largest sizes that ptxas accepts. Kernels whose constants do not fit one
+# module together are not merged, fused or made tasks of one pool.
 #   limits.sh HEDDLE TASK_TOOL
-# PTXAS=path: asks ptxas, too.
+# PTXAS=path: also checks what ptxas accepts.
 set -eu
 heddle=$1
 tool=$2
@@ -20,7 +20,7 @@ fail() {
 	bad=$((bad + 1))
 }
 
-# module VERSION TARGET GLOBALS PARAMETERS BODY
+# module VERSION TARGET GLOBALS PARAMETERS BODY: writes a module.
 module() {
 	cat <<-END
 		.version $1
@@ -39,7 +39,8 @@ module() {
 	END
 }
 
-# row SAYS VERSION TARGET GLOBALS PARAMETERS BODY: SAYS is in the error; "": there is none.
+# row SAYS VERSION TARGET GLOBALS PARAMETERS BODY: checks one module. SAYS is in the error; "": no
+# error.
 row() {
 	says=$1 n=$((n + 1))
 	shift
@@ -95,7 +96,7 @@ row 'at most 49152' 8.0 sm_80 "$callee" '' '.shared .align 4 .b8 s[30000]; call 
 row '' 8.0 sm_80 '' '' '.shared .align 1 .b8 a[1]; .shared .align 16 .b8 s[49136]; mov.u32 %r1, s; mov.u32 %r2, a;'
 row 'at most 49152' 8.0 sm_80 '' '' '.shared .align 1 .b8 a[1]; .shared .align 16 .b8 s[49137]; mov.u32 %r1, s; mov.u32 %r2, a;'
 
-# together SAYS BYTES BYTES
+# together SAYS BYTES BYTES: checks two kernels with constants of these sizes.
 together() {
 	module 8.0 sm_80 ".const .align 4 .b8 c[$2];" '' 'ld.const.u32 %r1, [c];' >"$work/a.ptx"
 	module 8.0 sm_80 ".const .align 4 .b8 c[$3];" '' 'ld.const.u32 %r1, [c];' >"$work/b.ptx"

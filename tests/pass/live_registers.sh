@@ -3,11 +3,11 @@
 # Copyright 2026 The heddle authors
 #
 # usage: live_registers.sh TOOL PTX...
-# What the worker keeps in registers from a block's end to the next one's beginning lives through the
-# whole body, and may cost a kernel a block on each SM: its place in the chunk, and where warps go
-# through a chunk at their own pace the chunk; where barriers are rounds, their number and the goal.
-# A value that is read on a way on which nothing wrote
-# it lives on unseen.
+# Registers that the worker keeps from the end of a block to the beginning of the next one are live
+# throughout the body, and may cost a kernel a resident block on each SM. They are the block's
+# place in the chunk; the chunk, if warps go through it at their own pace; and the round's number
+# and goal, if barriers are rounds. A register that may be read before it is written would be live
+# as well, without being noticed.
 set -eu
 tool=$1
 shift

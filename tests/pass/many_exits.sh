@@ -3,8 +3,9 @@
 # Copyright 2026 The heddle authors
 #
 # usage: many_exits.sh TOOL
-# A loop of 20,000 ways out, each by what was loaded, is classified at once (it took a minute to look
-# at each of them), and taken to wait for others; one of a hundred is looked at.
+# A loop of 20,000 exits, each with a condition that was loaded, must be classified quickly
+# (analysing each exit took a minute). It counts as waiting for other blocks. A loop of one hundred
+# exits is analysed.
 set -eu
 tool=$1
 work=$(mktemp -d)

@@ -3,8 +3,9 @@
 # Copyright 2026 The heddle authors
 #
 # usage: merge_classify.sh HEDDLE LIST EXPECTED [FILTER]
-# Of every kernel of a list (kernels/list.txt of a build) whether it can be merged and fused with va, and
-# with itself fused vertically, and why not: the same from every compiler. BLESS=1 writes the expectation.
+# For every kernel of a list (kernels/list.txt of a build): whether it can be merged and fused with
+# va, and fused vertically with itself, or the reason why not. Lines are the same for every
+# compiler. BLESS=1 writes EXPECTED.
 set -eu
 # shellcheck source=tests/pass/expected.sh
 . "$(dirname "$0")/expected.sh"
@@ -21,7 +22,7 @@ grep -E "$filter" "$list" | grep -e --block | grep -v 'sm_90\.ptx' >"$got.list" 
 	exit 77
 }
 
-# can PASS KERNEL + KERNEL: prints yes, or why not.
+# can PASS KERNEL + KERNEL: prints "yes", or the reason why not.
 can() {
 	pass=$1
 	shift

@@ -2,8 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* merge_tool FILE KERNEL X,Y,Z BYTES [FILE KERNEL X,Y,Z BYTES]...
- * Prints the module that runs these kernels, with blocks of that shape and so much dynamic shared
- * memory, in one launch. Exit status 2, and why on standard error: one of them cannot be merged. */
+ * Prints the module that runs these kernels in one launch, with blocks of these shapes and this
+ * much dynamic shared memory. Exit status 2, with the reason on standard error: a kernel cannot
+ * be merged. */
 #include "pass/registry.h"
 #include "tool.h"
 

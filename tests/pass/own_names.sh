@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# heddle's output given to heddle, and kernels that happen to use the names of heddle's own code.
-# - Each form given to each pass: refused, and the message says that it is a form.
-# - Kernels whose registers, labels, variables and parameters get heddle's names: each form leaves what the kernel under
-#   its own names leaves.
-# - Module symbols with such names: the form works, or the name is in the message.
+# heddle's output as its input, and kernels that happen to use the names of heddle's own code.
+# - Every pass refuses every form, and the message says that it is a form.
+# - Kernels whose registers, labels, variables and parameters have heddle's names: each form leaves
+#   the same memory as the kernel under its own names.
+# - Module symbols with such names: the form works, or the message contains the name.
 #   own_names.sh HEDDLE TASK_TOOL KERNELS
-# PTXAS=path: ptxas must take each form.
+# PTXAS=path: ptxas must accept each form.
 set -eu
 heddle=$1
 tool=$2
@@ -24,7 +24,7 @@ fail() {
 	bad=$((bad + 1))
 }
 
-# make PASS FILE KERNEL [BLOCK]: to $work/form.ptx.
+# make PASS FILE KERNEL [BLOCK]: writes the form to $work/form.ptx.
 make() {
 	n=$((n + 1))
 	case $1 in
@@ -35,7 +35,7 @@ make() {
 	esac >"$work/form.ptx" 2>"$work/said"
 }
 
-# accepted WHAT
+# accepted WHAT: ptxas must accept the form.
 accepted() {
 	[ "${PTXAS-}" ] || return 0
 	"$PTXAS" -arch=sm_90 -o /dev/null "$work/form.ptx" >"$work/said" 2>&1 ||
@@ -58,7 +58,7 @@ for first in $passes; do
 	done
 done
 
-# renamed FILE: its names become heddle's.
+# renamed FILE: prints the file with heddle's names in place of its own.
 renamed() {
 	awk '
 	BEGIN {
@@ -68,7 +68,7 @@ renamed() {
 	}
 	/\.entry |\.func / { params = labels = 0; delete to }
 	{
-		# parameters: NAME_param_N, and those of special.ptx
+		# Renames parameters: NAME_param_N, and those of special.ptx.
 		while (match($0, /[A-Za-z_0-9]*_param_[0-9]+/)) {
 			old = substr($0, RSTART, RLENGTH)
 			if (!(old in to)) to[old] = param[1 + params++ % n_params]
@@ -88,13 +88,14 @@ renamed() {
 	}' "$1"
 }
 
-# same FILE KERNEL WORDS: WORDS: the last one is the buffer that is compared.
+# same FILE KERNEL WORDS: compares each form with the kernel. The last one of WORDS is the compared
+# buffer.
 same() {
 	file=$1 kernel=$2
 	shift 2
 	renamed "$file" >"$work/k.ptx"
 	"$heddle" ptx check "$work/k.ptx" >"$work/said" 2>&1 || fail "$file: $(head -n 1 "$work/said")"
-	options='' before='' last='' after='' # last: the last buffer
+	options='' before='' last='' after='' # last: the last buffer argument
 	for word; do
 		case $word in
 		*\[*\]:*) before="$before $last $after" last=$word after='' ;;
@@ -147,7 +148,7 @@ if [ -e "$kernels/clang/transpose.ptx" ]; then
 	done
 fi
 
-# Module symbols: SYMBOLS|USE
+# Module symbols, as SYMBOLS|USE
 while IFS='|' read -r symbols use; do
 	cat >"$work/k.ptx" <<-END
 		.version 8.0

@@ -3,9 +3,9 @@
 # Copyright 2026 The heddle authors
 #
 # usage: parting.sh TOOL HERE PTX...
-# What the assembler makes of kernels whose lanes leave ahead of a barrier (src/pass/analysis/tails.c): no
-# lane that is done may be made to wait for lanes of its warp that are at a barrier. Needs ptxas and
-# nvdisasm (or NVDISASM).
+# Checks the assembler's code for kernels whose lanes exit before a barrier
+# (src/pass/analysis/tails.c): a finished lane must never wait for lanes of its warp that are at a
+# barrier. Needs ptxas and nvdisasm (or NVDISASM).
 set -eu
 tool=$1
 here=$2
@@ -23,8 +23,8 @@ for ptx; do
 	done
 done
 loops=$(awk '/answering loops/ { n += $5 } END { print n + 0 }' "$work/found")
-# In these, lanes wait for each other within the body, as in the plain kernel: in both branches of a
-# choice there are as many barriers; or whole warps leave between two loops.
+# In these kernels, lanes wait for each other within the body, as in the plain kernel: either both
+# branches have the same number of barriers, or whole warps exit between two loops.
 grep -vE 'answering loops| (pt_either|pt_nested|er_loop) ' "$work/found" || :
 bad=$(grep -cvE 'answering loops| (pt_either|pt_nested|er_loop) ' "$work/found" || :)
 echo "$loops answering loops, $bad places at which lanes wait too early"

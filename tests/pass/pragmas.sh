@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Each pragma of the PTX manual, in each place of a kernel that ptxas takes it in, in each form: whether the form has it.
-# A pragma that a form may not have, or that would mean another statement there, is dropped.
+# Each pragma of the PTX manual, at each place in a kernel where ptxas accepts it, in each form:
+# checks whether the form keeps it. A form drops a pragma that it may not have, or that would apply
+# to another statement there.
 #   pragmas.sh HEDDLE TASK_TOOL
-# PTXAS=path: ptxas must take each form.
+# PTXAS=path: ptxas must accept each form.
 set -eu
 heddle=$1
 tool=$2
@@ -13,7 +14,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 bad=0 n=0
 
-# kernel PRAGMA PLACE SHARED: PLACE: head, loop, load. SHARED: "shared" or "-".
+# kernel PRAGMA PLACE SHARED: writes a kernel. PLACE: head, loop, load. SHARED: "shared" or "-".
 kernel() {
 	head='' loop='' load='' shared=''
 	case $2 in
@@ -58,7 +59,7 @@ kernel() {
 	END
 }
 
-# make FORM
+# make FORM: prints the form of the kernel.
 make() {
 	case $1 in
 	preempt | slice) "$heddle" ptx "$1" --kernel k "$work/k.ptx" ;;
@@ -67,7 +68,7 @@ make() {
 	esac >"$work/form.ptx" 2>"$work/said"
 }
 
-# row PRAGMA FORMS-THAT-HAVE-IT
+# row PRAGMA FORMS-THAT-KEEP-IT: checks one pragma at each place.
 row() {
 	for place in head loop load; do
 		for with in - shared; do

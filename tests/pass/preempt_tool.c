@@ -6,7 +6,7 @@
  * preempt_tool lean FILE               the same without claiming ahead
  * preempt_tool live FILE               registers of the worker that live across each body
  * preempt_tool closer                  the closer's module
- * What the tests of this folder compare. Exit status 1: a pass failed where it must not. */
+ * Prints what the tests of this folder compare. Exit status 1: a pass failed unexpectedly. */
 #include "cfg/cfg.h"
 #include "pass/pass.h"
 #include "ptx/edit.h"
@@ -32,7 +32,7 @@ static void print_kernel(
 	printf("\n");
 }
 
-/* All kernels of a module, each in turn, in place. */
+/* Rewrites all kernels of a module in place, one after the other. */
 static struct pass_options options;
 
 static int transform(struct ptx_module *m, bool verbose)
@@ -40,7 +40,7 @@ static int transform(struct ptx_module *m, bool verbose)
 	int failed = 0;
 
 	for (size_t i = 0; i < m->items.len; i++) {
-		struct ptx_item it = m->items.at[i]; /* the vector grows */
+		struct ptx_item it = m->items.at[i]; /* a copy, since the vector may grow */
 		struct pass_verdict before, v = {0};
 		struct pass_kernel_info info;
 		int r;
@@ -56,15 +56,15 @@ static int transform(struct ptx_module *m, bool verbose)
 		}
 		if (verbose)
 			print_kernel(it.func->sym->name, &v, r == 0 ? &info : NULL);
-		/* Clones were put in front. */
+		/* The pass may have inserted clones before the function. */
 		while (i < m->items.len && m->items.at[i].func != it.func)
 			i++;
 	}
 	return failed;
 }
 
-/* Registers that live from a block's end to the next one's beginning: what the body pays for being
- * in a loop. */
+/* Counts registers that are live from the end of a block to the beginning of the next one: the
+ * cost of putting the body in a loop. */
 static void print_live(const struct ptx_func *f)
 {
 	struct cfg_liveness *l;

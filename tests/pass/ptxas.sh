@@ -3,8 +3,8 @@
 # Copyright 2026 The heddle authors
 #
 # usage: ptxas.sh TOOL ARCH PTX...
-# The assembler must take every kernel in its preemptible form, with and without claiming ahead.
-# Prints registers and shared memory, plain and preemptible.
+# ptxas must accept every kernel in its preemptible form, with and without claiming ahead. Prints
+# registers and shared memory of the plain and the preemptible form.
 set -eu
 tool=$1
 arch=$2

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Reads `nvdisasm -c` of kernels in preemptible form. Prints the places at which lanes of a warp are
-# made to wait for each other (BSYNC) though some of them may stand at a block barrier and others
-# may come to the place without having answered one: "KERNEL BARRIER LABEL".
+# Reads `nvdisasm -c` of kernels in preemptible form. Prints the places (BSYNC) at which lanes of a
+# warp wait for each other although some of them may be at a block barrier, and others may get here
+# without answering one: "KERNEL BARRIER LABEL".
 #
-# Barriers that answer are in a short loop of one barrier that reads shared memory. Never-taken ways
-# are marked (tails.c): NANOSLEEP 0x4d. Where kernels that have no global atomics of their own claim
-# blocks there are some: such regions are the worker's.
+# Answering barriers are in a short loop of one barrier that reads shared memory. NANOSLEEP 0x4d
+# marks paths that are never taken (tails.c). In kernels without global atomics of their own,
+# global atomics mark the worker's code, which claims blocks.
 
 function flush_kernel(    i)
 {
@@ -18,7 +18,8 @@ function flush_kernel(    i)
 	n = 0
 }
 
-# Successors of instruction i: next[i] falls, jump[i] is taken; 0: none.
+# Sets the successors of instruction i: after[i] is the next one, jump[i] the branch target; 0:
+# none.
 function link(    i, t, g)
 {
 	for (i = 1; i <= n; i++) {
@@ -28,7 +29,7 @@ function link(    i, t, g)
 		after[i] = i < n ? i + 1 : 0
 		jump[i] = 0
 		if (t ~ /^BRA\.DIV/)
-			continue # the way for parted warps comes back right behind
+			continue # the path for diverged warps returns right after this
 		if (t ~ /^BRA/) {
 			jump[i] = target(t)
 			if (!g && t !~ /^BRA[^ ]* +!?U?P[0-9]/)
@@ -46,7 +47,7 @@ function target(t)
 	return label[substr(t, RSTART, RLENGTH)]
 }
 
-# Marks in seen what can be reached from i, but for what stop[] holds and edges of cut[].
+# Marks in seen[] what is reachable from i without passing stop[] or the edges of cut[].
 function reach(i,    top, x, to, k)
 {
 	for (x in seen)
@@ -66,7 +67,7 @@ function reach(i,    top, x, to, k)
 	}
 }
 
-# The ways on which lanes give up waiting at barrier register b.
+# Finds the paths on which lanes stop waiting at barrier register b.
 function find_cuts(b,    i, g, k)
 {
 	for (i in cut)
@@ -87,13 +88,13 @@ function find_cuts(b,    i, g, k)
 	}
 }
 
-# The way for parted warps has its barriers in registers.
+# The path for diverged warps has its barrier numbers in registers.
 function is_barrier(i)
 {
 	return text[i] ~ /(^| )BAR\.(SYNC|RED|ARV)[^ ]* 0x/
 }
 
-# A loop of one barrier and a read of shared memory, in at most 70 steps.
+# Whether b is in a loop of one barrier and a read of shared memory, of at most 70 steps.
 function answers(b,    i, d, steps, front, fresh, x, k, to, m)
 {
 	for (i = b; i < b + 12 && text[i] !~ /LDS/; i++)

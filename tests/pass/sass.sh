@@ -2,8 +2,9 @@
 # Copyright 2026 The heddle authors
 # shellcheck shell=sh
 #
-# For the tests that read what the assembler makes of a form. Sourced: $ptxas and $nvdisasm, which
-# NVDISASM may name, or it is a test skipped; and a folder $work, which goes at the end.
+# For tests that read the assembler's code for a form. Scripts source this file. It sets $ptxas and
+# $nvdisasm (NVDISASM names another one), or skips the test if one is missing, and creates a folder
+# $work, which is removed at exit.
 # shellcheck disable=SC2034
 ptxas=$(command -v ptxas || echo /usr/local/cuda/bin/ptxas)
 nvdisasm=${NVDISASM:-$(command -v nvdisasm || echo /usr/local/cuda/bin/nvdisasm)}

@@ -3,18 +3,18 @@
 # Copyright 2026 The heddle authors
 #
 # usage: spins.sh TOOL PTX...
-# Kernels in whose code the assembler puts YIELD, which lets lanes go on that wait for others of their
-# warp, are those that the pass takes to spin (src/pass/analysis/rising.c): in the worker lanes meet ahead of
-# its barriers. Needs ptxas and nvdisasm (or NVDISASM).
+# The assembler inserts YIELD, which lets waiting lanes of a warp continue, into exactly those
+# kernels that the pass takes to spin (src/pass/analysis/rising.c). In the workers of these
+# kernels, lanes reconverge before barriers. Needs ptxas and nvdisasm (or NVDISASM).
 set -eu
 tool=$1
 shift
 # shellcheck source=tests/pass/sass.sh disable=SC2154
 . "$(dirname "$0")/sass.sh"
 : >"$work/found"
-# $ptx and its code in $work/cubin: a line for each worker to $work/found.
+# Reads $ptx and its code in $work/cubin, and adds a line for each worker to $work/found.
 look() {
-	# Code of functions stands behind that of the kernel that calls them.
+	# The code of functions follows that of the kernel that calls them.
 	"$nvdisasm" -c "$work/cubin" | awk '
 		/^\.text\./ { kernel = substr($1, 7); sub(/:.*/, "", kernel) }
 		/ YIELD/ && kernel != "" { print "yields " kernel; kernel = "" }' >"$work/yields"

@@ -3,16 +3,16 @@
 # Copyright 2026 The heddle authors
 #
 # usage: tables.sh TASK_TOOL
-# Tasks take a kernel that only reads variables of its module (sine's table, printf's texts) and
-# refuse one that may write them, in the names of the user's file. The assembler agrees, where there
-# is one.
+# A kernel that only reads its module's variables (sine's table, printf's strings) can be a task.
+# One that may write them is refused, with the names of the user's file. If ptxas is installed, it
+# must accept the result.
 set -eu
 tool=$1
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failed=0
 n=0
-# kernel DECLARATION: a kernel whose body comes from standard input.
+# kernel DECLARATION: prints a kernel whose body comes from standard input.
 kernel() {
 	cat <<-END
 		.version 7.8
@@ -53,7 +53,7 @@ taken() { # name, declaration
 	done
 	grep -q 'k0_table' "$dir/form.ptx" || { echo "bad: $1 has no table" && failed=1; }
 }
-refused() { # name, declaration, why
+refused() { # name, declaration, reason
 	n=$((n + 1))
 	kernel "$2" >"$dir/k.ptx"
 	if "$tool" 256 32 full "$dir/k.ptx" k >"$dir/form.ptx" 2>"$dir/why"; then

@@ -3,9 +3,10 @@
 # Copyright 2026 The heddle authors
 #
 # usage: targets.sh HEDDLE TASK_TOOL [EVERY]
-# The .target of a form is that of its kernels together, by the PTX ISA's rules for the suffixes `a`
-# and `f` and for options; kernels that no GPU runs both of are refused, with both targets and the
-# other kernel's file. The assembler agrees, where there is one: it takes every form, or each EVERY-th.
+# A form's .target is the combination of its kernels' targets, by the PTX ISA's rules for the
+# suffixes `a` and `f` and for options. Kernels that no GPU can run together are refused, with both
+# targets and the other kernel's file. If ptxas is installed, it must accept every form, or every
+# EVERY-th one.
 set -eu
 heddle=$1
 tool=$2
@@ -47,7 +48,7 @@ make() { # form, file, file
 	*) "$heddle" ptx "$1" -- "$2" k --block 128 + "$3" k --block 128 ;;
 	esac
 }
-# look FORM TARGET: the form is for that target, and the assembler takes it.
+# look FORM TARGET: the form must have this target, and ptxas must accept it.
 look() {
 	says=$(sed -n 's/^\.target //p' "$dir/form.ptx")
 	[ "$says" = "$2" ] || bad "$1 of $a and $b says $says, not $2"
@@ -116,7 +117,7 @@ done <<'END'
 END
 [ "$n" -eq 95 ] || bad "$n forms were looked at"
 
-# Three: the one that does not go with the third is named, not the one beside it.
+# Three kernels: the message names the one that conflicts with the third, not the one next to it.
 kernel 8.0 sm_90a >"$dir/a.ptx"
 kernel 7.0 sm_80 >"$dir/b.ptx"
 kernel 8.6 sm_100 >"$dir/c.ptx"
@@ -124,7 +125,7 @@ kernel 8.6 sm_100 >"$dir/c.ptx"
 	"$dir/c.ptx" k --block 32 2>"$dir/why" && bad "three are merged"
 grep -qF "sm_100, that of kernel 'k' of $dir/a.ptx sm_90a" "$dir/why" || bad "three: $(cat "$dir/why")"
 
-# What four warps do together begins at a warp whose number is a multiple of four.
+# Operations of four warps together start at a warp whose number is a multiple of four.
 kernel 8.0 sm_90a 'wgmma.fence.sync.aligned;' >"$dir/group.ptx"
 "$heddle" ptx fuse-horizontal -- "$dir/group.ptx" k --block 128 + "$dir/b.ptx" k --block 32 >"$dir/form.ptx" ||
 	bad "warp group first"

@@ -2,9 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* task_tool THREADS REGISTERS full|partly|stamps FILE KERNEL [FILE KERNEL]...
- * Prints the master kernel for tasks of these kernels, of blocks of so many threads with so many
- * registers at most (0: as it comes).
- * task_tool list FILE...: for every kernel whether it can be a task, in both forms, or why not. */
+ * Prints the master kernel for tasks of these kernels, with blocks of THREADS threads and at
+ * most REGISTERS registers (0: no limit).
+ * task_tool list FILE...: prints for every kernel whether it can be a task, in both forms, or
+ * the reason why not. */
 #include "pass/task/tasks.h"
 #include "tool.h"
 
@@ -79,7 +80,7 @@ int main(int argc, char **argv)
 		fail("usage: task_tool THREADS REGISTERS full|partly|stamps FILE KERNEL...");
 	pool = (struct pass_pool){.threads = (uint32_t)atoi(argv[1]),
 		.registers = (uint32_t)atoi(argv[2]),
-		.wide = !strcmp(argv[3], "partly"), /* as likely as not */
+		.wide = !strcmp(argv[3], "partly"), /* may or may not fit */
 		.stamps = !strcmp(argv[3], "stamps")};
 	for (int i = 4; i + 1 < argc && n < TASK_KINDS; i += 2)
 		kinds[n++] = (struct pass_task){.m = read_module(argv[i]),

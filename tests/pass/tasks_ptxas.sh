@@ -3,8 +3,8 @@
 # Copyright 2026 The heddle authors
 #
 # usage: tasks_ptxas.sh TOOL PTX...
-# The assembler must take every kernel as a task, in both forms, at each number of registers that a pool
-# may have. Prints what the whole kernel needs, and what spills.
+# ptxas must accept every kernel as a task, in both forms, at each number of registers that a pool
+# may have. Prints the registers that the whole kernel needs, and the bytes spilled.
 set -eu
 tool=$1
 shift
@@ -17,7 +17,7 @@ for ptx; do
 	target=$(sed -n 's/^\.target sm_\([0-9]*\).*/\1/p' "$ptx")
 	case $target in 7? | 8? | 90) ;; *) continue ;; esac
 	ptxas -arch=sm_90 "$ptx" -o "$dir/x" 2>/dev/null || continue
-	# Names hold no blanks.
+	# Names contain no blanks.
 	# shellcheck disable=SC2013
 	for kernel in $(sed -n 's/.*\.entry[[:space:]]*\([A-Za-z0-9_$]*\).*/\1/p' "$ptx"); do
 		for form in full partly; do

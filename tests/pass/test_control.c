@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The protocol of control.h, step by step: a rewritten kernel on the virtual GPU, and a host that
- * writes each word before it launches, so that what must come of it is certain. */
+/* Tests the protocol of control.h step by step, with a rewritten kernel on the virtual GPU. The
+ * host writes each word before it launches, so that the result is certain. */
 #include "unit.h"
 
 #include "../shim/code.h"
@@ -16,10 +16,11 @@
 #define TOTAL   600
 #define THREADS 64
 #define WORKERS 20
-#define STOP_AT sizeof(struct ctl_tenant) /* two words of the host's: stop, and stopped */
+#define STOP_AT sizeof(struct ctl_tenant) /* two words that the host uses: stop, and stopped */
 
 static struct {
-	CUfunction fn, standing[2]; /* standing: who tells of a drain stops on its way (stop) */
+	/* standing: the worker that reports a drain stops on its way (stop) */
+	CUfunction fn, standing[2];
 	CUstream stream, other;
 	CUdeviceptr in, out, block;
 	struct pass_options options;
@@ -63,7 +64,8 @@ static CUfunction load(const char *text)
 	return fn;
 }
 
-/* Behind the first `line` that follows $hd_drained it waits while the host says stop, and tells. */
+/* Changes the text so that after the first `line` after $hd_drained a worker waits while the
+ * host's stop word is set, and reports that it waits. */
 static CUfunction stop(const char *text, const char *line)
 {
 	const char *at = strstr(strstr(text, "\n$hd_drained:\n"), line) + strlen(line);
@@ -111,7 +113,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* A new launch, of which nothing is known yet. */
+/* A new launch, with no state yet. */
 static int anew(void **state)
 {
 	memset(t.host, 0, sizeof(*t.host));
@@ -132,7 +134,7 @@ static void ends(CUstream stream)
 {
 	for (int i = 0; i < 6000 && cuStreamQuery(stream) == CUDA_ERROR_NOT_READY; i++)
 		nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-	/* 30 s: somebody stays for ever. */
+	/* Fails after 30 s: some worker never exits. */
 	ok(cuStreamQuery(stream));
 }
 
@@ -162,7 +164,7 @@ static void start(CUfunction fn, CUstream stream, uint32_t flags, uint32_t seq, 
 	ok(cuLaunchKernel(fn, WORKERS + 1, 1, 1, THREADS, 1, 1, 0, stream, NULL, extra));
 }
 
-/* Workers, of a round; returns when all that came have gone. */
+/* Launches workers of one round; returns when all of them have exited. */
 static void launch(uint32_t flags, uint32_t seq, uint32_t round)
 {
 	start(t.fn, t.stream, flags, seq, round);
@@ -182,7 +184,7 @@ static uint32_t low(uint64_t state)
 	return (uint32_t)state;
 }
 
-/* The launch is over, every block ran; the next one may begin. */
+/* The launch must be over, with every block run; then the next one may begin. */
 static void ended(void)
 {
 	uint32_t *out = malloc(TOTAL * THREADS * 4);
@@ -213,7 +215,7 @@ static void resume(uint32_t seq, uint32_t round)
 	ended();
 }
 
-/* The relay may come when all is over, and then has nothing to say. */
+/* The relay may come after the launch is over, and then reports nothing. */
 static void runs(void **state)
 {
 	bool arrived = false;
@@ -228,7 +230,7 @@ static void runs(void **state)
 	assert_true(arrived);
 }
 
-/* A queued launch whose tenant was told to start nothing. */
+/* A queued launch whose tenant has a word with quotas of 0. */
 static void begins_with_the_tenants_word(void **state)
 {
 	t.tenant->seq = 7;
@@ -241,7 +243,7 @@ static void begins_with_the_tenants_word(void **state)
 	assert_int_equal(low(block().state), 0);
 }
 
-/* A word of its own goes before that. */
+/* A word for the launch itself takes precedence over the tenant's. */
 static void own_word_first(void **state)
 {
 	t.tenant->seq = 8;
@@ -251,7 +253,7 @@ static void own_word_first(void **state)
 	ended();
 }
 
-/* What ends while it has less than the device leaves the next one waiting for its word. */
+/* After a launch that had less than the whole device, the next one waits for its word. */
 static void narrow_goes_on(void **state)
 {
 	word(1, 0);
@@ -268,7 +270,7 @@ static void narrow_goes_on(void **state)
 	assert_int_equal(t.host->ticket, 0);
 	resume(1, 1);
 	assert_int_equal(low(block().state), 0);
-	/* And it does not wait in vain. */
+	/* A launch that waits for its word gets one and ends. */
 	anew(state);
 	word(1, 1);
 	launch(CTL_WAIT_WORD, 1, 0);
@@ -280,8 +282,8 @@ static void narrow_goes_on(void **state)
 	assert_int_equal(low(block().state), 0);
 }
 
-/* Where nobody was left, workers that were launched for a word do something though the next one
- * takes it back: one of them on each SM, and for each word again. */
+/* If no worker is left, workers launched for a word make progress even if the next word revokes
+ * it: one of them on each SM runs a block, and again for each further word. */
 static void overtaken(void **state)
 {
 	uint32_t round = 0;
@@ -296,7 +298,7 @@ static void overtaken(void **state)
 		uint64_t before = t.host->finished;
 
 		word(seq + 1, 0);
-		/* An SM that is slow may get none of these blocks, and gets one of the next launch.
+		/* A slow SM may get none of these blocks, and then gets one of the next launch.
 		 */
 		for (int i = 0; i < 1000 && t.host->finished < before + (uint64_t)sms; i++) {
 			uint64_t last = t.host->finished;
@@ -311,7 +313,7 @@ static void overtaken(void **state)
 		if (t.host->done == t.gen + 1)
 			break;
 		assert_int_equal(t.host->finished, before + (uint64_t)sms);
-		/* Late ones of the same word; and others that were there: nothing of that for them.
+		/* Neither late workers of the same word nor workers of other words run a block.
 		 */
 		launch(CTL_WAIT_WORD | CTL_ONCE, seq, round);
 		launch(CTL_WAIT_WORD, seq + 1, round);
@@ -319,7 +321,7 @@ static void overtaken(void **state)
 		assert_int_equal(t.host->finished, before + (uint64_t)sms);
 	}
 	ended();
-	/* On an SM that the word did not give it has nothing to do. */
+	/* On an SM that the word does not grant, no worker runs a block. */
 	anew(state);
 	word(1, 0);
 	launch(CTL_WAIT_WORD, 1, 0);
@@ -328,7 +330,8 @@ static void overtaken(void **state)
 	resume(2, 1);
 }
 
-/* No SM that the device has, but some: all workers leave, and the relay with the last of them. */
+/* The word grants only an SM that the device does not have: all workers exit, and the relay
+ * exits with the last of them. */
 static void relay_leaves_alone(void **state)
 {
 	word(1, 0);
@@ -341,8 +344,8 @@ static void relay_leaves_alone(void **state)
 	resume(2, 2);
 }
 
-/* What is the same on all SMs is said by the word itself, and the quotas are not looked at: one
- * thread alone would read them for long. */
+/* If all SMs have the same quota, the word itself says so, and workers do not read the quotas: a
+ * single thread would take long to read them. */
 static void same_on_all(void **state)
 {
 	uint8_t quota[CTL_MAX_SMS] = {0};
@@ -362,8 +365,8 @@ static void same_on_all(void **state)
 	memset(t.host->quota, 0, sizeof(t.host->quota));
 	launch(CTL_WAIT_WORD, 2, 1);
 	ended();
-	assert_int_equal(low(block().state), 0); /* nor is that narrow */
-	/* One that differs, and all are. */
+	assert_int_equal(low(block().state), 0); /* the grant is not narrow either */
+	/* If one quota differs, workers read all of them. */
 	anew(state);
 	quota[CTL_MAX_SMS - 1] = 1;
 	ctl_tell(t.host->quota, &t.host->word, 1, quota);
@@ -371,7 +374,7 @@ static void same_on_all(void **state)
 	assert_memory_equal(t.host->quota, quota, sizeof(quota));
 	launch(CTL_WAIT_WORD, 1, 0);
 	ended();
-	/* The tenant's as the launch's own. */
+	/* The tenant's word works like the launch's own. */
 	anew(state);
 	memset(quota, 0, sizeof(quota));
 	ctl_tell(t.tenant->quota, &t.tenant->word, 5, quota);
@@ -383,8 +386,8 @@ static void same_on_all(void **state)
 	resume(1, 1);
 }
 
-/* The last to leave is about to tell of a drain, and stands still. Meanwhile the launch goes on and
- * runs all its blocks. What it has to tell is old when it goes on. */
+/* The last worker to exit is about to report a drain, and stops there. Meanwhile the launch
+ * continues and runs all its blocks. When the worker continues, its report is outdated. */
 static void stands_still(unsigned where, bool another)
 {
 	volatile uint32_t *stops = (uint32_t *)((char *)t.tenant + STOP_AT);
@@ -399,7 +402,8 @@ static void stands_still(unsigned where, bool another)
 	word(2, CTL_NO_QUOTA);
 	start(t.fn, t.other, CTL_WAIT_WORD, 2, 1);
 	ends(t.other);
-	if (another) { /* nobody was counted: it is over, and the slot is the next one's */
+	/* the worker was not counted: the launch is over, and the slot belongs to the next one */
+	if (another) {
 		ended();
 		memset(t.host, 0, sizeof(*t.host));
 		word(1, 0);
@@ -412,8 +416,9 @@ static void stands_still(unsigned where, bool another)
 	ends(t.stream);
 	if (another) {
 		drained(1, 0);
-		/* Each block of the launch on its way may stand there. It reports, and the last one
-		 * reports again for each that has exited, or has left that code, meanwhile. */
+		/* Each block of the current launch may stop at this point. It reports, and the
+		 * last one reports again for each worker that has exited or left this code in
+		 * the meantime. */
 		assert_in_range(t.host->drains, drains, drains + 3 * (WORKERS + 1));
 		assert_int_equal(t.host->drains, block().drains);
 		assert_int_equal(t.host->finished, 0);
@@ -449,7 +454,7 @@ int main(void)
 
 	int r = cmocka_run_group_tests(tests, begin, NULL);
 
-	t.options.no_pull_ahead = true; /* as the shim has it: whoever is first claims */
+	t.options.no_pull_ahead = true; /* as in the shim: the first worker claims */
 	t.gen = 0;
 	return r | cmocka_run_group_tests(tests, begin, NULL);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The guard form's part of the protocol (control.h), step by step, on the virtual GPU: the host
- * writes each word before it launches a grid, so that what must come of it is certain. */
+/* Tests the guard form's part of the protocol (control.h) step by step, on the virtual GPU. The
+ * host writes each word before it launches a grid, so that the result is certain. */
 #include "unit.h"
 
 #include "../shim/code.h"
@@ -14,7 +14,7 @@
 
 #define TOTAL   600
 #define THREADS 64
-#define ALL     (CTL_NO_QUOTA - 1) /* with least 1: each quota but 0 */
+#define ALL     (CTL_NO_QUOTA - 1) /* with least 1: every quota but 0 */
 
 static struct {
 	CUfunction fn, closer;
@@ -29,7 +29,7 @@ static void ok(CUresult r)
 	assert_int_equal(r, CUDA_SUCCESS);
 }
 
-/* mix of code.h behind a barrier whose number is in a register. */
+/* The kernel mix of code.h, with an added barrier whose number is in a register. */
 static void rewrite(struct strbuf *ret)
 {
 	static const char text[] = PTX_HEAD PTX_MIX("mix"), line[] = "DONE:\n";
@@ -100,8 +100,9 @@ static void word(uint32_t seq, int quota)
 	t.host->seq = seq;
 }
 
-/* A grid for these quotas, and its closer; returns when they have gone. It has more blocks than are
- * left: those of a smaller one might all come to an SM whose quota it does not serve. */
+/* Launches a grid that serves these quotas, and its closer; returns when both have ended. The
+ * grid has more blocks than remain: those of a smaller grid might all be placed on an SM whose
+ * quota it does not serve. */
 static void launch(uint32_t flags, uint32_t seq, uint32_t round, uint32_t least, uint32_t more)
 {
 	uint8_t params[256] = {0};
@@ -132,7 +133,7 @@ static void launch(uint32_t flags, uint32_t seq, uint32_t round, uint32_t least,
 	ok(cuCtxSynchronize());
 }
 
-/* All left because of that word, when so many blocks had run. */
+/* All blocks must have exited because of this word, after this many blocks had run. */
 static void drained(uint32_t seq, uint64_t finished)
 {
 	assert_int_not_equal(t.host->done, t.gen + 1);
@@ -141,7 +142,7 @@ static void drained(uint32_t seq, uint64_t finished)
 	assert_int_equal(t.host->finished, finished);
 }
 
-/* Each block ran; the next launch may begin. */
+/* Each block must have run; then the next launch may begin. */
 static void ended(void)
 {
 	uint32_t *out = malloc(TOTAL * THREADS * 4);
@@ -155,7 +156,7 @@ static void ended(void)
 	t.gen++;
 }
 
-/* A grid obeys the quotas that its padding serves, and leaves for all others. */
+/* A grid obeys the quotas that its padding serves, and exits for all others. */
 static void serves(void **state)
 {
 	static const uint8_t others[] = {0, 1, 2, 6, 31, CTL_NO_QUOTA};
@@ -177,7 +178,7 @@ static void serves(void **state)
 	}
 }
 
-/* One that is not padded, of a kernel that cannot be: 0 or all. */
+/* A grid without padding, of a kernel that cannot be padded: its quota is 0 or unlimited. */
 static void all_or_none(void **state)
 {
 	word(1, 0);
@@ -192,7 +193,7 @@ static void all_or_none(void **state)
 	ended();
 }
 
-/* Where the SMs' quotas differ, those run that it serves. */
+/* If the SMs' quotas differ, the blocks on SMs whose quota the grid serves run. */
 static void by_sm(void **state)
 {
 	uint32_t round = 0;
@@ -202,12 +203,12 @@ static void by_sm(void **state)
 	t.host->quota[1] = 0;
 	while (t.host->done != t.gen + 1 && round < 100)
 		launch(0, 1, round++, 4, 0);
-	assert_true(round > 1); /* some blocks came to SMs that it does not serve */
+	assert_true(round > 1); /* some blocks were placed on SMs whose quota it does not serve */
 	ended();
 }
 
-/* A word that was overtaken gets one block on each SM done, and the next one as many again; but
- * not twice. */
+/* An overtaken word still lets one block run on each SM, and so does the next word; but no word
+ * does so twice. */
 static void overtaken(void **state)
 {
 	uint64_t done = 0;

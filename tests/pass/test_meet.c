@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Woven forms in which lanes of a warp meet only at states that other parts lead to: the verifier
- * finds them (verify_meet.c), and takes the form as it was made. The fault is planted: all
- * gatherings of the form are left out, as in forms that were wrong on a GPU. */
+/* Woven forms in which lanes of a warp reconverge only at states to which other parts lead. The
+ * verifier finds such forms (verify_meet.c), and accepts the form as it was made. The test
+ * plants the fault by removing all reconvergence code from the form, as in forms that failed on
+ * a GPU. */
 #include "unit.h"
 
 #include <stdio.h>
@@ -13,7 +14,7 @@
 
 static const char *paths[2];
 
-/* The text stays: the module names parts of it. */
+/* static: the module refers to parts of the text. */
 static struct ptx_module *read_module(unsigned k, struct diag_list *diags)
 {
 	static char texts[2][1 << 18];
@@ -81,7 +82,7 @@ static void test_gatherings(void **state)
 	result.f = f;
 	assert_true(pass_verify(&result, &diags));
 	assert_true(drop_gatherings(f, (struct pass_recorded *)pass_record_find(&record, f)) > 0);
-	/* A finding; and for a caller that falls back, none. */
+	/* A finding is an error, unless the caller can fall back on another form. */
 	assert_false(pass_verify(&result, &diags));
 	result.diverged = &diverged;
 	assert_true(pass_verify(&result, &diags));

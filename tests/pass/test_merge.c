@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What merged workers are made of, in the text of the form. What they compute is
- * tests/exec/merge.sh's, and in which order tests/exec/order.sh's. */
+/* Checks the parts of merged workers in the form's text. tests/exec/merge.sh tests their
+ * results, and tests/exec/order.sh the order of blocks. */
 #include "unit.h"
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 #include "pass/registry.h"
 #include "ptx/graft.h"
 
-/* Some lanes leave; barriers stand ahead of that, or behind. */
+/* Some lanes exit; the barriers come before or after that. */
 #define PARTS(name, ahead, behind)                                                       \
 	".visible .entry " name "(.param .u64 p)\n{\n"                                   \
 	".reg .b64 %a; .reg .b32 %v; .reg .pred %q;\n"                                   \
@@ -31,7 +31,7 @@ static const char ptx[] =
 	"$w:\nld.volatile.global.u32 %v, [%a];\n"
 	"setp.lt.u32 %q, %v, 4;\n@%q bra $w;\nret;\n}\n" PARTS("before", "bar.sync 0;\n", "")
 		PARTS("behind", "", "bar.sync 0;\n")
-	/* Results that are read and such that are not, and what `red` cannot do. */
+	/* Atomics with and without a used result, and atomics that `red` cannot do. */
 	".visible .entry sums(.param .u64 p)\n{\n"
 	".reg .b64 %a; .reg .b32 %v<9>; .shared .b32 s;\n"
 	"ld.param.u64 %a, [p];\n"
@@ -52,7 +52,7 @@ struct made {
 	struct pass_merged form;
 };
 
-/* Each of threads[0, n) a block of that many, of the kernel of that name; fits as in pass_kernel. */
+/* Merges the n named kernels, with blocks of threads[0, n) threads; fits as in pass_kernel. */
 static void make(struct made *t, unsigned n, const char *const *names, const uint32_t *threads,
 	const uint32_t *fits)
 {
@@ -102,31 +102,31 @@ static unsigned count(const struct made *t, const char *what)
 	return n;
 }
 
-/* An SM holds as many threads of workers as of the kernel that it holds the fewest of. */
+/* An SM holds as many threads of workers as of the kernel of which it holds the fewest. */
 static void registers(void **state)
 {
 	static const char *const names[] = {"put", "put"};
 	struct made t;
 
 	make(&t, 2, names, (const uint32_t[]){128, 256}, (const uint32_t[]){16, 6});
-	assert_int_equal(per_sm(&t), 6); /* 1536 threads, of blocks of 256 */
+	assert_int_equal(per_sm(&t), 6); /* 1536 threads, in blocks of 256 */
 	finish(&t);
 	make(&t, 2, names, (const uint32_t[]){100, 256}, (const uint32_t[]){8, 8});
-	assert_int_equal(per_sm(&t), 4); /* 1024 */
+	assert_int_equal(per_sm(&t), 4); /* 1024 threads */
 	finish(&t);
 	make(&t, 2, names, (const uint32_t[]){128, 256}, (const uint32_t[]){16, 0});
-	assert_int_equal(per_sm(&t), 0); /* not known */
+	assert_int_equal(per_sm(&t), 0); /* unknown for one kernel */
 	finish(&t);
 }
 
-/* What a worker keeps through a body it keeps once. */
+/* A register that a worker keeps throughout a body exists once for all kernels. */
 static void shared_registers(void **state)
 {
 	static const char *const names[] = {"put", "put", "put"};
 	struct made t;
 
 	make(&t, 3, names, (const uint32_t[]){32, 32, 32}, (const uint32_t[]){0, 0, 0});
-	/* Of the kernels' own registers for that, declared all the same, nobody writes but one. */
+	/* Each kernel's registers for this are still declared, but only one of them is written. */
 	for (int what = 0; what < 2; what++) {
 		const char *p = t.text.at, *name = what ? "_hd_t," : "_hd_s,";
 		char first[8] = "";
@@ -147,8 +147,8 @@ static void shared_registers(void **state)
 	finish(&t);
 }
 
-/* Nothing is claimed ahead where blocks may wait for each other: it would wait behind one that
- * waits for it. */
+/* Workers do not claim ahead if blocks may wait for each other: a block claimed ahead would wait
+ * behind one that waits for it. */
 static void ahead(void **state)
 {
 	static const char *const plain[] = {"put", "put"}, *const waits[] = {"put", "meet"};
@@ -164,7 +164,7 @@ static void ahead(void **state)
 	finish(&t);
 }
 
-/* What comes behind an early return is there for whole warps, too, where no barrier is behind it.
+/* Code after an early exit is duplicated for whole warps only if a barrier follows it.
  */
 static void parting(void **state)
 {
@@ -181,7 +181,7 @@ static void parting(void **state)
 	}
 }
 
-/* The way back from memory is spared where nothing looks at what comes. */
+/* Atomics whose result nothing reads become `red`, without the return from memory. */
 static void unread(void **state)
 {
 	static const char *const names[] = {"sums"};

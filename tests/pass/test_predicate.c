@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Regions under guards (pass/fuse/predicate.h): which ones there are, and that the check finds what
- * is planted in a body that was rewritten. That they compute the same: tests/exec/merge.sh, woven.
+/* Regions under guards (pass/fuse/predicate.h): which regions the pass finds, and that its check
+ * finds faults planted in a rewritten body. tests/exec/merge.sh woven tests that the results are
+ * the same.
  */
 #include "unit.h"
 
@@ -33,7 +34,7 @@ static struct ptx_module *parse(const char *text)
 	return m;
 }
 
-/* What becomes of the kernel; "": nothing. */
+/* Returns the rewritten kernel; "" if nothing changes. */
 static const char *rewritten(const char *text)
 {
 	static char out[4096];
@@ -83,31 +84,31 @@ static void regions(void **state)
 			     "sub.u32 %r2, %r1, 1;\nL:\n"));
 	has(t, "@%p1 add.u32");
 	has(t, "@!%p1 sub.u32");
-	/* One within another, and a guard of its own. */
+	/* Nested regions, and an instruction with a guard of its own. */
 	t = rewritten(KERNEL("@%p1 bra L;\n@%p2 bra M;\nadd.u32 %r2, %r1, 1;\nM:\n"
 			     "@!%p2 sub.u32 %r2, %r2, 1;\nL:\n"));
 	has(t, "and.pred");
 	assert_null(strstr(t, "bra"));
 }
 
-/* These stay as they are. */
+/* Regions that the pass leaves unchanged. */
 static void refused(void **state)
 {
 	static const char *const stay[] = {
-		/* a whole warp's */
+		/* a condition that is the same for a warp */
 		KERNEL("mov.u32 %r3, %ctaid.x;\nsetp.eq.u32 %p3, %r3, 0;\n@%p3 bra L;\n"
 		       "add.u32 %r2, %r1, 1;\nL:\n"),
-		/* all threads, or a warp's lanes, meet in it */
+		/* all threads, or a warp's lanes, synchronize in the region */
 		KERNEL("@%p1 bra L;\nbar.warp.sync -1;\nL:\n"),
 		KERNEL("@%p1 bra L;\nbar.sync 0;\nL:\n"),
-		/* what it hangs on is written */
+		/* the region writes its own condition */
 		KERNEL("@%p1 bra L;\nsetp.eq.u32 %p1, %r1, 9;\nadd.u32 %r2, %r1, 1;\nL:\n"),
 		/* another branch leads into the region */
 		KERNEL("@%p1 bra E;\nadd.u32 %r2, %r1, 1;\nbra.uni L;\nE:\nsub.u32 %r2, %r1, 1;\n"
 		       "L:\n@%p2 bra E;\n"),
 		/* the carry flag is no register */
 		KERNEL("@%p1 bra L;\nadd.cc.u32 %r2, %r1, 1;\nL:\n"),
-		/* a way back */
+		/* a backward branch */
 		KERNEL("L:\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 50;\n@%p1 bra L;\n"),
 	};
 
@@ -115,7 +116,7 @@ static void refused(void **state)
 		assert_string_equal(rewritten(stay[i]), "");
 }
 
-/* ---- what the assembler fuses (cfg/contract.h) ---- */
+/* ---- contraction by the assembler (cfg/contract.h) ---- */
 #define FUSED(body)                                                                 \
 	KERNEL(".reg .f32 %f<8>; .reg .f64 %e<4>; ld.global.f32 %f1, [%d1];\n" body \
 	       "st.global.f32 [%d1], %f4;\nst.global.f32 [%d1+4], %f5;\n")
@@ -125,7 +126,8 @@ static bool pinned(const char *text)
 	return strstr(rewritten(text), "mul.rn.f32") != NULL;
 }
 
-/* How many sums have a product; *ret_turns: one has it of the loop's turn before. */
+/* Counts the sums that have a product; *ret_turns: one has a product of the loop's previous
+ * iteration. */
 static unsigned sums(const char *text, bool *ret_turns)
 {
 	struct ptx_module *mod = parse(text);
@@ -151,13 +153,14 @@ static void products(void **state)
 	assert_int_equal(
 		sums(FUSED(PRODUCT "neg.f32 %f3, %f2;\nadd.f32 %f4, %f3, %f1;\n"), NULL), 1);
 	assert_int_equal(sums(FUSED(PRODUCT "@%p1 " SUM), NULL), 1);
-	/* Something else reads it, the types differ, it is rounded, or not always written. */
+	/* Not contracted: another instruction reads the product, the types differ, it is
+	 * rounded, or it is not always written. */
 	assert_int_equal(sums(FUSED(PRODUCT SUM "mov.f32 %f5, %f2;\n"), NULL), 0);
 	assert_int_equal(sums(FUSED(PRODUCT "add.ftz.f32 %f4, %f2, %f1;\n"), NULL), 0);
 	assert_int_equal(sums(FUSED("mul.rn.f32 %f2, %f1, %f1;\n" SUM), NULL), 0);
 	assert_int_equal(sums(FUSED(PRODUCT "add.rn.f32 %f4, %f2, %f1;\n"), NULL), 0);
 	assert_int_equal(sums(FUSED("@%p1 " PRODUCT SUM), NULL), 0);
-	/* Of the turn before. */
+	/* The product of the previous iteration. */
 	assert_int_equal(
 		sums(FUSED("L:\n" SUM PRODUCT "setp.gt.f32 %p3, %f4, %f1;\n@%p3 bra L;\n"), &turns),
 		0);
@@ -165,19 +168,20 @@ static void products(void **state)
 	sums(FUSED(PRODUCT SUM), &turns);
 	assert_false(turns);
 
-	/* In another block it is not fused, and must not be where there is one block. */
+	/* ptxas does not contract across basic blocks, so it must not do so where predication
+	 * makes them one block. */
 	assert_true(pinned(FUSED(PRODUCT "@%p1 bra L;\n" SUM "L:\n")));
 	assert_true(pinned(FUSED("@%p1 bra L;\n" PRODUCT "L:\n" SUM)));
 	has(rewritten(FUSED(PRODUCT "@%p1 bra L;\n" SUM "L:\n")), "@!%p1 add.f32");
 	assert_false(pinned(FUSED(PRODUCT SUM)));
-	/* Of a division, which knows no modifier, the sum is rounded. */
+	/* A division accepts no rounding modifier, so the sum gets one. */
 	assert_int_equal(sums(FUSED("div.approx.f32 %f2, %f1, %f3;\n" SUM), NULL), 1);
 	assert_int_equal(sums(FUSED("div.rn.f32 %f2, %f1, %f3;\n" SUM), NULL), 0);
 	has(rewritten(FUSED("div.full.f32 %f2, %f1, %f3;\n@%p1 bra L;\n" SUM "L:\n")),
 		"@!%p1 add.rn.f32");
 	sums(FUSED("div.full.f32 %f2, %f1, 0f40400000;\n@%p1 bra L;\n" SUM "L:\n"), &turns);
 	assert_true(turns);
-	/* But with a constant factor, or a parameter, it is. */
+	/* With a constant or a parameter as a factor, it is contracted. */
 	has(rewritten(FUSED("mul.f32 %f2, %f1, 0f40400000;\n@%p1 bra L;\n" SUM "L:\n")),
 		"@!%p1 fma.rn.f32 %f4, %f1, 0f40400000, %f1;");
 	has(rewritten(FUSED("mul.ftz.f32 %f2, %f1, 0f40400000;\n@%p1 bra L;\n"
@@ -186,7 +190,7 @@ static void products(void **state)
 	has(rewritten(FUSED("mul.f32 %f2, %f1, 0f40400000;\n@%p1 bra L;\n"
 			    "sub.f32 %f4, %f3, %f2;\nL:\n")),
 		"fma.rn.f32 %f4, %hd_ng_1, 0f40400000, %f3;");
-	/* A factor is another one by then. */
+	/* A factor has changed by then. */
 	has(rewritten(FUSED(
 		    "mul.f32 %f2, %f1, 0f40400000;\nmov.f32 %f1, %f5;\n@%p1 bra L;\n" SUM "L:\n")),
 		"add.f32");
@@ -199,18 +203,18 @@ static void products(void **state)
 	has(rewritten(
 		    FUSED("@%p1 bra L;\nmul.f32 %f2, %f1, 0f40400000;\n@%p2 bra L;\n" SUM "L:\n")),
 		"fma.rn.f32");
-	/* Under a guard it would not be fused any more: the branch stays. */
+	/* With a guard, ptxas would no longer contract it, so the branch stays. */
 	assert_string_equal(rewritten(FUSED("@%p1 bra L;\n" PRODUCT SUM "L:\n")), "");
 }
 
-/* ---- faults ---- */
+/* ---- planted faults ---- */
 static struct ptx_func *f;
 static ptx_body before;
 static predicate_regions list;
 static uint32_t n_regs;
 static struct ptx_module *m;
 
-/* "@p bra E; A; bra L; E: B; L:", and by hand what it becomes; A has a guard of its own. */
+/* Makes "@p bra E; A; bra L; E: B; L:" and its rewritten form by hand; A has its own guard. */
 static void make(const char *middle)
 {
 	ptx_body body = {0};
@@ -231,7 +235,7 @@ static void make(const char *middle)
 	for (uint32_t i = 0; i < from; i++)
 		assert_true(VEC_PUSH(&body, before.at[i]));
 	assert_int_equal(ptx_append(m, f, &body, &diags, "%s", middle), 0);
-	/* Its statements, with the operands of the kernel's. */
+	/* The statements in `middle` get the operands of the kernel's statements. */
 	for (uint32_t i = from; i < body.len; i++)
 		for (uint32_t k = from; k < to; k++)
 			if (body.at[i].kind == PTX_INSN && before.at[k].kind == PTX_INSN &&
@@ -296,7 +300,7 @@ static void faults(void **state)
 		if (check() != rows[i].want)
 			fail_msg("%s", rows[i].what);
 	}
-	/* Beyond the region, or another region than there is. */
+	/* A statement beyond the region, or a region that does not exist. */
 	make(rows[0].now);
 	f->body.at[f->body.len - 2].guard = 0;
 	assert_int_equal(check(), -EINVAL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The verifier finds what is planted: each row of the table damages one result of two kernels
- * (verify.ptx) in one way and names the rule under which that is found, alone. */
+/* The verifier finds planted faults. Each row of the table damages one result of two kernels
+ * (verify.ptx) in one way, and names the one rule that must report it. */
 #include "unit.h"
 
 #include "pass/verify/verify.h"
@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* EARLY, LEAVING: vertical; kernel 0 has an early return, or its threads leave, and it comes last.
+/* EARLY, LEAVING: vertical fusion in which kernel 0 has an early exit; or its threads exit and
+ * it comes last.
  */
 enum way { MERGE, VERTICAL, HORIZONTAL, PREEMPT, EARLY, LEAVING, WEAVE, WAYS };
 
@@ -91,7 +92,7 @@ static void make_preempt(void)
 	t.result.n = 1;
 }
 
-/* Nothing made yet. */
+/* Resets the state before a form is made. */
 static void reset(void)
 {
 	memset(&t, 0, sizeof(t));
@@ -128,7 +129,7 @@ static void finish(void)
 	arena_finish(&t.arena);
 }
 
-/* ---- finding one's way ---- */
+/* ---- finding statements ---- */
 static struct pass_recorded *recorded(void)
 {
 	for (size_t i = 0; i < t.record.funcs.len; i++)
@@ -149,7 +150,7 @@ static bool has_text(const struct ptx_func *f, size_t i, const char *text)
 	return found;
 }
 
-/* The last statement that kernel k's instruction with this text has become. */
+/* Index of the last statement that comes from kernel k's instruction with this text. */
 static size_t of(unsigned k, const char *text)
 {
 	const struct ptx_func *plain = ptx_find_func(t.plain, t.kernels[k].name);
@@ -168,7 +169,8 @@ static size_t of(unsigned k, const char *text)
 	return 0;
 }
 
-/* One that nobody's instruction has become, from `from` on. */
+/* Index of the first statement with this text, at or after `from`, that comes from no kernel's
+ * instruction. */
 static size_t ours(size_t from, const char *text)
 {
 	const struct pass_recorded *r = recorded();
@@ -180,7 +182,7 @@ static size_t ours(size_t from, const char *text)
 	return 0;
 }
 
-/* ---- damage ---- */
+/* ---- ways to damage a form ---- */
 static void drop(size_t at)
 {
 	struct pass_recorded *r = recorded();
@@ -192,7 +194,7 @@ static void drop(size_t at)
 	r->of.len--;
 }
 
-/* Ahead of statement `at`; returns how many. */
+/* Inserts before statement `at`; returns the number of statements. */
 static size_t insert(size_t at, const char *text)
 {
 	struct pass_recorded *r = recorded();
@@ -216,7 +218,7 @@ static size_t insert(size_t at, const char *text)
 	return n;
 }
 
-/* Gets the operands and the mnemonic of another, and stays where it comes from. */
+/* Replaces a statement by another one, which keeps its guard and origin. */
 static void become(size_t at, const char *text)
 {
 	insert(at, text);
@@ -284,7 +286,7 @@ static size_t first_of(struct pass_origin origin, size_t from)
 		assert_true(++from < r->of.len);
 	return from;
 }
-/* All numbers of the second kernel's barriers are the first's, too. */
+/* Gives the second kernel's barriers the same numbers as the first's. */
 static void same_numbers(void)
 {
 	for (size_t i = 0; i < t.f->body.len; i++)
@@ -292,7 +294,7 @@ static void same_numbers(void)
 			t.f->body.at[i].mn->flags & PTX_F_BARRIER)
 			t.f->body.at[i].opd[0].value -= 2;
 }
-/* One of the second kernel's ahead of one of the first's, and behind another one. */
+/* Moves a barrier of the second kernel before one of the first's, which reverses their order. */
 static void turned_order(void)
 {
 	struct pass_origin origin = recorded()->of.at[of(1, "bar.sync 0;")];
@@ -337,7 +339,7 @@ static void drop_shuffle(void)
 {
 	drop(of(0, "shfl.sync"));
 }
-/* The same twice, for some lanes each: nothing but that is wrong. */
+/* Duplicates a shuffle, with some lanes at each copy. Nothing else is wrong. */
 static void part_at_shuffle_by(const char *test)
 {
 	size_t at = of(0, "shfl.sync"), n;
@@ -364,8 +366,8 @@ static void part_at_shuffle(void)
 {
 	part_at_shuffle_by("setp.gt.u32 %hd_test, %hd_lane, 7;\n");
 }
-/* The loop's branch is looked at first, and depends on the last sum and the lane. So the last sum
- * differs between lanes as well, though it is only copied. */
+/* The analysis visits the loop's branch first. It depends on the last sum and the lane, so the
+ * last sum differs between lanes as well, although it is only copied. */
 static void part_at_shuffle_behind_loop(void)
 {
 	part_at_shuffle_by("mov.u32 %hd_last, 0;\n"
@@ -388,7 +390,7 @@ static void move_base(void)
 {
 	address(of(1, "mov.u32 %r4, own"), 1)->value -= 4;
 }
-/* All of a kernel's over the other's. */
+/* Moves all shared variables of the second kernel over the first's. */
 static void lay_over(void)
 {
 	const struct pass_recorded *r = recorded();
@@ -545,7 +547,7 @@ static void other_immediate(void)
 {
 	t.f->body.at[of(0, "shl.b32 %r8")].opd[2].value = 3;
 }
-/* Its result is read. */
+/* A result that is read gets lost. */
 static void lost_result(void)
 {
 	struct ptx_stmt *s = &t.f->body.at[of(1, "atom.global.max.u32 %r13")];
@@ -569,7 +571,7 @@ static void drop_add(void)
 {
 	drop(of(0, "add.u32 %r18, %r18, %r15"));
 }
-/* Those that are done leave, though another kernel follows. */
+/* Finished threads exit although another kernel follows. */
 static void leave_early(void)
 {
 	become(of(0, "@%p1 ret;"), "ret;\n");
@@ -681,8 +683,9 @@ static void test_nothing(void **state)
 	}
 }
 
-/* Half a warp that counts itself as a whole one at a barrier: the lanes that fill it up are not
- * there to be counted. Refused, and found where it is not. */
+/* A kernel's last warp is half full, and counts as a whole one at a barrier with a count: the
+ * lanes that would fill it do not exist. The passes refuse this kernel, and the verifier reports
+ * it otherwise. */
 static void test_half_a_warp_that_counts(void **state)
 {
 	struct pass_verdict verdict;
@@ -715,7 +718,7 @@ static void test_half_a_warp_that_counts(void **state)
 	}
 }
 
-/* Each of them, and nothing of another rule. */
+/* Each fault must be reported, and no other rule may report anything. */
 static void test_mutants(void **state)
 {
 	static const char *const ways[WAYS] = {
@@ -748,8 +751,8 @@ static void test_mutants(void **state)
 	assert_int_equal(bad, 0);
 }
 
-/* ---- ids of the hardware, in any operand ---- */
-/* Makes operand o a special register, within `depth` vectors. */
+/* ---- hardware ids in any operand ---- */
+/* Replaces operand o, at `depth` levels of vectors, by a special register. */
 static void plant_id(struct ptx_opd *o, unsigned depth, enum ptx_special sr, const char *name)
 {
 	struct ptx_opd id = {.kind = PTX_OPD_SPECIAL, .has_value = 1, .value = sr, .name = name};
@@ -775,13 +778,13 @@ static bool finds_id(const char *name)
 	return found;
 }
 
-/* Each id, each operand of a kernel's statements of each kind, each way, alone and in lists. */
+/* Each id in each operand of each kind of statement, in every way, as a scalar and in vectors. */
 static void test_ids_left(void **state)
 {
 	static const struct {
 		enum ptx_special sr;
 		const char *name;
-		bool preempt; /* the preemptible form replaces it, too */
+		bool preempt; /* the preemptible form replaces it as well */
 	} ids[] = {
 		{PTX_SR_CTAID_X, "%ctaid.x", true},
 		{PTX_SR_CTAID_Z, "%ctaid.z", true},

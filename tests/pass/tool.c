@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What the tools of these tests share. */
+/* Shared by the tools of these tests. */
 #include "tool.h"
 
 #include <stdio.h>

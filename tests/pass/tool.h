@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What the tools of these tests share: a file is a module, or the tool ends with what is wrong. */
+/* Shared by the tools of these tests: a file is read as a module, or the tool exits with an
+ * error. */
 #ifndef HEDDLE_TESTS_PASS_TOOL_H
 #define HEDDLE_TESTS_PASS_TOOL_H
 
@@ -10,8 +11,8 @@
 extern struct diag_list diags;
 extern struct arena arena;
 
-_Noreturn void fail(const char *what);              /* behind the diagnostics that there are */
-char *read_file(const char *path, size_t *ret_len); /* to be freed */
-struct ptx_module *read_module(const char *path);   /* without its warnings */
+_Noreturn void fail(const char *what);              /* prints the pending diagnostics first */
+char *read_file(const char *path, size_t *ret_len); /* the caller frees it */
+struct ptx_module *read_module(const char *path);   /* without the file's warnings */
 
 #endif

@@ -3,9 +3,10 @@
 
 /* verify_tool pairs LIST STEP FIRST [EVERY]
  * verify_tool alone LIST
- * Every kernel of a list (kernels/list.txt), or each EVERY-th, with every STEP-th one from the FIRST behind it on,
- * merged and fused in both ways, or preemptible in each order of blocks, each once for a shape of
- * its blocks: what the verifier says, which has to be nothing, and the time that it takes. */
+ * Runs the verifier on every kernel of a list (kernels/list.txt), or on each EVERY-th. pairs:
+ * merges and fuses each in both ways with every STEP-th kernel, starting FIRST kernels after it.
+ * alone: makes each preemptible in each order of blocks, once for each shape of its blocks. The
+ * verifier must find nothing. Prints the time that it takes. */
 #include "pass/verify/verify.h"
 #include "tool.h"
 
@@ -48,7 +49,7 @@ static void show(void)
 	strbuf_finish(&out);
 }
 
-/* Parsed once. */
+/* Parses each file once. */
 static struct ptx_module *module_of(const char *path)
 {
 	for (unsigned i = 0; i < n_files; i++)
@@ -102,7 +103,7 @@ static void read_list(const char *list)
 	fclose(f);
 }
 
-/* What a pass made, looked at. */
+/* Verifies the result of a pass. */
 static void judge(const char *way, const struct pass_result *r, double made_ms)
 {
 	double ms = now_ms();
@@ -182,7 +183,7 @@ static void alone(const struct pass_kernel *of, enum pass_order order)
 		refused++;
 	} else if (r < 0) {
 		fail(of->name);
-	} else if (info.order == order) { /* else that form was judged already */
+	} else if (info.order == order) { /* otherwise that form has been verified already */
 		struct pass_result result = {m, ptx_find_func(m, of->name), 1, of, &record, NULL};
 
 		judge("preempt", &result, now_ms() - ms);
@@ -191,7 +192,7 @@ static void alone(const struct pass_kernel *of, enum pass_order order)
 	ptx_module_free(m);
 }
 
-/* Those that cannot be workers go with nobody. */
+/* Kernels that cannot be managed are in no pair. */
 static void keep_workers(void)
 {
 	unsigned kept = 0;

@@ -3,10 +3,10 @@
 # Copyright 2026 The heddle authors
 #
 # usage: versions.sh HEDDLE TASK_TOOL
-# A form says the PTX version that its own instructions are of, and not that of a kernel which came in an
-# older one: every pass, of a kernel in the oldest PTX for sm_70, and in a later one, which stays. What was
-# written for what came before sm_70 is refused, with that as the reason. The assembler agrees, where there
-# is one.
+# A form states the PTX version that its own instructions need, even if its kernel has an older
+# one. Tests every pass with a kernel in the oldest PTX for sm_70, and with a later version, which
+# the form keeps. PTX for architectures before sm_70 is refused, with that reason. If ptxas is
+# installed, it must accept each form.
 set -eu
 heddle=$1
 tool=$2

@@ -3,13 +3,13 @@
 # Copyright 2026 The heddle authors
 #
 # usage: whole_warps.sh TOOL PTX...
-# In a kernel that spins (src/pass/analysis/rising.c), or with ways past barriers, which lanes may take alone
-# (tails.c), ahead of each barrier of its worker to which whole warps come the lanes meet, with the
-# barrier's own guard (src/pass/virtual/emit.h, WHOLE_WARP, says why); with a mask that the assembler does not
-# know, if it calls what spins. Others are spared that: it costs a fifth of some kernels' time. The
-# names say which is which. Looked at: barriers with a number and no
-# count.
-# Where masks of the lanes that are there are relied on (masks.c), they meet at the end of each block.
+# In a kernel that spins (src/pass/analysis/rising.c), or has paths past barriers that some lanes
+# may take alone (tails.c), the worker reconverges lanes before each barrier that whole warps
+# reach, with the barrier's own guard (src/pass/virtual/emit.h, WHOLE_WARP, gives the reason). If
+# the kernel calls a function that spins, the mask is one that the assembler does not know. Other
+# kernels must not do this: it takes a fifth of some kernels' time. The kernels' names say which is
+# which. Checks barriers with a number and no count. In kernels that rely on masks of the active
+# lanes (masks.c), lanes reconverge at the end of each block.
 set -eu
 tool=$1
 shift
@@ -40,7 +40,8 @@ for ptx; do
 			sub(/[^A-Za-z0-9_$].*/, "", name)
 		}
 		{ line = $0; sub(/^[ \t]*/, "", line) }
-		line == "$hd_begin:" { kernel = name; barriers = gathered = unseen = ended = ending = 0 } # of a worker
+		# a worker begins
+		line == "$hd_begin:" { kernel = name; barriers = gathered = unseen = ended = ending = 0 }
 		line ~ /^\$hd_end_[0-9]*:$/ { ending = 1 }
 		line ~ /^(@.*)?bra \$hd_(top|next);$/ { ending = 0 }
 		ending && line == "bar.warp.sync -1;" { ended++ }

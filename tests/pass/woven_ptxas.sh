@@ -3,9 +3,9 @@
 # Copyright 2026 The heddle authors
 #
 # usage: woven_ptxas.sh HEDDLE LIST [KERNEL...]
-# Each two of some kernels of a list (kernels/list.txt of a build), woven: ptxas takes all of them, with
-# PTXAS or the one on the PATH. Prints what making them and what assembling them took, seconds of a
-# processor. What is fused vertically instead is counted.
+# Weaves every pair of some kernels of a list (kernels/list.txt of a build): ptxas (PTXAS, or the
+# one on the PATH) must accept all of them. Prints the CPU seconds for weaving and for assembling,
+# and the number of pairs that were fused vertically instead.
 set -eu
 heddle=$1
 list=$2
@@ -22,14 +22,15 @@ tab=$(printf '\t')
 [ $# -gt 0 ] || set -- va blackscholes transpose histogram msort_tile bitonic_tile md nn spmv pf mm cfd pl \
 	warp_scan bar_reduce callee_barrier flow_table flow_nested
 
-# words KERNEL: its specification.
+# words KERNEL: prints its specification.
 words() {
 	grep "$tab$1$tab" "$list" | grep -v 'sm_90\.ptx' | head -n 1 | while IFS=$tab read -r file kernel _ rest; do
 		echo "$root/$file $kernel $rest"
 	done
 }
 
-# took: seconds of children so far, a word more of a line of $work/took; in this shell, whose children they are.
+# took: adds the CPU seconds of child processes so far to a line of $work/took. Must run in the
+# shell whose children they are.
 took() {
 	times >"$work/times"
 	awk 'END { for (i = 1; i <= NF; i++) { split($i, t, "m"); s += t[1] * 60 + t[2] } printf "%s ", s }' \

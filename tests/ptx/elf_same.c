@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Section by section, by name; only where whole files differ. */
+/* Compares section by section, by name; runs only if the files differ. */
 #include "elf_same.h"
 
 #include <elf.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sections of memory that begins as zero: sizes without bytes in the file. */
+/* Section types of zero-initialised memory: the file holds sizes and no bytes. */
 #define TYPE_GLOBAL (SHT_LOPROC + 7)
 #define TYPE_SHARED (SHT_LOPROC + 10)
 
@@ -52,14 +52,15 @@ static const char *name_of(const struct image *im, unsigned i)
 	       section(im, i)->sh_name;
 }
 
-/* The compressed PTX itself, and the table from machine code to its lines. */
+/* The compressed PTX itself, and the table that maps machine code to its lines. */
 static int records_lines(const char *name)
 {
 	return strstr(name, "nv_debug_ptx_txt") || strstr(name, "nv_debug_line_sass") ||
 	       strstr(name, ".debug_line");
 }
 
-/* Strings, in order; the name of the section with the text ends in a hash of it. */
+/* Compares the strings in order; the name of the section that holds the PTX ends in a hash of
+ * the PTX. */
 static int same_strings(
 	const struct image *a, const Elf64_Shdr *x, const struct image *b, const Elf64_Shdr *y)
 {
@@ -75,7 +76,7 @@ static int same_strings(
 	return s >= s_end && t >= t_end;
 }
 
-/* Symbols, but for where their names stand. */
+/* Compares the symbols, except for the offsets of their names. */
 static int same_symbols(
 	const struct image *a, const Elf64_Shdr *x, const struct image *b, const Elf64_Shdr *y)
 {

@@ -5,8 +5,8 @@
 #ifndef HEDDLE_TESTS_PTX_ELF_SAME_H
 #define HEDDLE_TESTS_PTX_ELF_SAME_H
 
-/* NULL when they hold the same bytes; or the same sections but for those that record the text or
- * the lines of the PTX. Else what differs (a static string). */
+/* Returns NULL if both files hold the same bytes, or the same sections except those that record
+ * the PTX's text or lines. Otherwise returns what differs (a static string). */
 const char *elf_differ(const char *path_a, const char *path_b);
 
 #endif

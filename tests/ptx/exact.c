@@ -2,11 +2,11 @@
  * Copyright 2026 The heddle authors */
 
 /* usage: exact [--ptxas PROGRAM] [--reworded] FILE.ptx…
- * Reads each file and prints it. Always: no error, the printed text holds the same tokens, parsing
- * and printing it again changes nothing, the module is valid, and so is one whose statements are
- * all copies. With ptxas: both texts assemble to the same bytes, sections that record PTX lines or
- * text aside. Files that ptxas rejects as they are count as skipped. --reworded: the parser turns
- * what these files hold into other words, so their tokens are not compared. */
+ * Reads each file and prints it. Without ptxas it checks: there is no error, the printed text
+ * has the same tokens, parsing and printing it again changes nothing, the module is valid, and
+ * so is one whose statements are all copies. With ptxas, too: both texts assemble to the same
+ * bytes, except for sections that record PTX lines or text; files that ptxas rejects are
+ * skipped. --reworded: the parser rewrites parts of these files, so the tokens are not compared. */
 #include "elf_same.h"
 #include "ptx/ptx.h"
 #include "tokens.h"
@@ -127,7 +127,7 @@ static bool is_fixed_point(const char *path, const struct strbuf *out)
 	return ok;
 }
 
-/* Copies statement by statement into new bodies, as passes do. */
+/* Copies each statement into new bodies, as passes do. */
 static bool copies_print_alike(const char *path, struct ptx_module *m, const struct strbuf *out)
 {
 	struct strbuf copy = {0};
@@ -150,7 +150,8 @@ static bool copies_print_alike(const char *path, struct ptx_module *m, const str
 	return ok || fail(path, "a copy prints differently", NULL);
 }
 
-/* "sm_90a" as ptxas takes it: architectures that it no longer knows become the oldest it does. */
+/* Returns the architecture ("sm_90a") for ptxas; ones that it no longer supports become the
+ * oldest that it does. */
 static void pick_arch(const struct ptx_module *m, char *buf, size_t size)
 {
 	const char *s = m->target ? strstr(m->target, "sm_") : NULL;
@@ -187,7 +188,7 @@ static int assemble(const char *arch, const char *name, const char *text, size_t
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* 1: same, 0: not, -1: the original does not assemble. */
+/* Returns 1: same, 0: different, -1: the original does not assemble. */
 static int same_cubin(const char *path, const struct ptx_module *m, const char *text, size_t len,
 	const struct strbuf *out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A module made from text, for unit tests. Include after unit.h. */
+/* Makes a module from text, for unit tests. Include after unit.h. */
 #ifndef HEDDLE_TESTS_PTX_FIXTURE_H
 #define HEDDLE_TESTS_PTX_FIXTURE_H
 
@@ -13,9 +13,10 @@
 
 struct module {
 	struct ptx_module *m;
-	struct ptx_func *f; /* of kernel(): k */
+	struct ptx_func *f; /* for kernel(): the kernel k */
 	struct diag_list *diags;
-	struct arena *arena; /* apart, for the module moves and the diagnostics point here */
+	/* allocated separately, since the module moves and the diagnostics point here */
+	struct arena *arena;
 };
 
 static inline void begin(struct module *t, const char *text, size_t len)
@@ -61,7 +62,7 @@ static inline struct module parse_ok(const char *text)
 	return t;
 }
 
-/* A kernel k with registers of every kind and this code. */
+/* Makes a kernel k with registers of every kind and this code. */
 static inline struct module kernel(const char *code)
 {
 	char *text = malloc(strlen(code) + 400);
@@ -87,7 +88,7 @@ static inline struct ptx_func *func(const struct module *t)
 	return t->f;
 }
 
-/* The n-th instruction of the kernel. */
+/* Returns the n-th instruction of the kernel. */
 static inline const struct ptx_stmt *insn(const struct module *t, size_t n)
 {
 	for (size_t i = 0; i < t->f->body.len; i++)

@@ -3,11 +3,12 @@
 # Copyright 2026 The heddle authors
 #
 # usage: [BUILD=build] [JOBS=2] foreign.sh DIR
-# PTX of other compilers: Triton, Numba, NVRTC, tinygrad (wheels, versions below, in a virtual environment in DIR),
-# clang and rustc (nightly, where there is one). Each file is parsed and printed, preempted, and each of its kernels
-# merged, fused, woven with itself and made a task; ptxas has to take all that comes of it, as it took the file. A
-# clear refusal is counted and listed. Exit 1: a failure, or fewer than 150 files or than the generators that are
-# here. Needs the package index; nothing generated is committed. Not part of ./run test.
+# Tests PTX from other compilers: Triton, Numba, NVRTC and tinygrad (wheels of the versions below,
+# in a virtual environment in DIR), clang, and rustc (nightly, if installed). Parses and prints
+# each file, makes it preemptible, and merges, fuses and weaves each kernel with itself and makes
+# it a task. If ptxas accepts the file, it must accept every result. A refusal with a clear message
+# is counted and listed. Exit status 1: a failure, fewer than 150 files, or an installed generator
+# that gave none. Needs the package index. Nothing generated is committed. Not part of ./run test.
 set -eu
 pins='triton==3.9.0 numba==0.68.1 numba-cuda==0.30.4 cuda-bindings==13.5.0 cuda-core==1.2.2 tinygrad==0.14.0
 numpy==2.4.6 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cccl==13.0.85
@@ -22,26 +23,26 @@ die() {
 	exit 1
 }
 
-# ---- one file ----
+# ---- tests of one file ----
 
-# note WHAT KERNEL STEP [MESSAGE]: a line of the file's results.
+# note WHAT KERNEL STEP [MESSAGE]: adds a line to the file's results.
 note() {
 	printf '%s\t%s\t%s\t%s\t%s\n' "$1" "$file" "$2" "$3" "${4:-}" >>"$results"
 }
 
-# assembles TEXT: by ptxas, for the architecture of its own .target.
+# assembles TEXT: whether ptxas accepts it for the architecture of its own .target.
 assembles() {
 	arch=$(sed -n 's/^[[:space:]]*\.target[[:space:]]*\(sm_[0-9]*[af]*\).*/\1/p' "$1" | head -1)
 	"$PTXAS" -arch="${arch:-none}" "$1" -o "$tmp/cubin" >"$tmp/ptxas" 2>&1
 }
 
-# A message that tells the user nothing of his kernel is a failure, not a refusal.
+# A message that tells users nothing about their kernel is a failure, not a refusal.
 is_clear() {
 	[ "$1" -lt 126 ] && [ -s "$tmp/err" ] &&
 		! grep -qi 'a bug\|sanitizer\|invalid argument\|operation not supported\|: module$' "$tmp/err"
 }
 
-# step NAME KERNEL COMMAND...: its output has to assemble, or its refusal to be clear.
+# step NAME KERNEL COMMAND...: the command's output must assemble, or its refusal must be clear.
 step() {
 	name=$1 kernel=$2
 	shift 2
@@ -61,7 +62,7 @@ step() {
 	fi
 }
 
-# kernels FILE: each with a block that its directives allow.
+# kernels FILE: prints each kernel with a block size that its directives allow.
 kernels() {
 	awk '
 	match($0, /\.entry[ \t]+[A-Za-z0-9_$%]+/) {
@@ -109,9 +110,9 @@ if [ "${1:-}" = --one ]; then
 	exit 0
 fi
 
-# ---- all ----
+# ---- all files ----
 
-# What all results say; its status is the script's.
+# Prints a summary of all results; its status is the script's.
 summary() {
 	echo "refused:"
 	awk -F '\t' '$1 == "refused" { print "  " $4 ": " $5 }' "$DIR/all.txt" | sed -E 's/: .*error: (.)/: \1/

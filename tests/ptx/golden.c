@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* usage: golden [--bless] FILE.ptx…
- * Beside FILE.ptx lies FILE.expect: the messages that reading it gives, or, where there are none,
+ * FILE.expect, beside FILE.ptx, holds the messages from reading FILE.ptx or, if there are none,
  * the printed module. --bless writes it. */
 #include "ptx/ptx.h"
 

@@ -3,7 +3,7 @@
 # Copyright 2026 The heddle authors
 #
 # usage: graft_ptxas.sh TOOL PTXAS ARCH PTX...
-# The assembler must take what grafting, flattening and importing make of every file that it takes.
+# If ptxas accepts a file, it must accept the results of grafting, flattening and importing it.
 set -eu
 tool=$1
 ptxas=$2
@@ -20,9 +20,9 @@ for ptx; do
 		set -- $way
 		if ! "$tool" "$1" "$ptx" ${2:+"$2"} >"$dir/new.ptx" 2>"$dir/err" ||
 			! "$ptxas" -arch="$arch" "$dir/new.ptx" -o "$dir/x" 2>"$dir/err"; then
-			# Two sets of what needs all the shared memory there is.
+			# Kernels that need all shared memory do not fit twice.
 			[ "$1" != twice ] || ! grep -q 'too much shared data' "$dir/err" || continue
-			# OpenCL's goes with nobody else's, which is said.
+			# A module for OpenCL cannot be imported into others; the message says so.
 			[ "$1" != import ] || ! grep -q texmode_independent "$dir/err" || continue
 			echo "$ptx ($way):"
 			head -n 5 "$dir/err"

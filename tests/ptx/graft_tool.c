@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* graft_tool graft FILE           for each kernel k a kernel g_k made of its statements
- * graft_tool flat FILE            the same of a kernel that was flattened first
- * graft_tool twice FILE           the same with two copies behind a branch on one more parameter,
- *                                 except of kernels whose shared memory is too large for it
- * graft_tool import FILE OTHER    FILE with OTHER's kernels as i_k_k and its own again as s_k_k
- * Prints the module, which has been validated, and so has what its text is parsed to. */
+/* graft_tool graft FILE           for each kernel k a kernel g_k made from its statements
+ * graft_tool flat FILE            the same, with the kernel flattened first
+ * graft_tool twice FILE           the same, with two copies selected by one more parameter,
+ *                                 except for kernels whose shared memory is too large
+ * graft_tool import FILE OTHER    FILE with OTHER's kernels as i_k_k, and its own again as s_k_k
+ * Prints the module. Both the module and the module parsed from its text are validated. */
 #include "ptx/graft.h"
 #include "tool.h"
 
@@ -26,7 +26,7 @@ static struct ptx_module *parse(const char *text, size_t len)
 	return m;
 }
 
-/* An entry with the parameters and directives of `like`, without statements. */
+/* Makes an entry with the parameters and directives of `like`, and no statements. */
 static struct ptx_func *new_host(
 	struct ptx_module *m, const struct ptx_func *like, const char *name, bool one_more)
 {
@@ -98,7 +98,7 @@ static bool is_kernel(const struct ptx_item *it)
 	return it->kind == PTX_ITEM_FUNC && it->func->is_entry && it->func->has_body;
 }
 
-/* Returns whether two copies need more static shared memory than a device's compiler takes. */
+/* Returns whether two copies need more static shared memory than a device's compiler allows. */
 static bool is_full(const struct ptx_func *f)
 {
 	uint64_t bytes = 0;
@@ -143,7 +143,7 @@ static int import_all(struct ptx_module *into, const struct ptx_module *from, ch
 	return r;
 }
 
-/* Prints m, and checks what its text is parsed to. */
+/* Prints m, and validates the module parsed from its text. */
 static int check_print(struct ptx_module *m)
 {
 	struct strbuf out = {0};

@@ -3,11 +3,11 @@
 # Copyright 2026 The heddle authors
 #
 # usage: matrix.sh EXACT SOURCE_ROOT [quick | nvcc ARCH | clang ARCH [KEEP]]
-# Compiles kernels to PTX and checks that each file assembles to the same bytes after it went
-# through the parser and the printer (EXACT, see exact.c). quick (the default) is a few combinations;
-# the others are every source with every option for one architecture. With the folder KEEP, PTX is
-# kept there and used again by the next run. Exits 77 without the compiler or without ptxas; what
-# EXACT checks without ptxas is checked elsewhere on files that are here.
+# Compiles kernels to PTX, and checks that each file assembles to the same bytes after parsing and
+# printing (EXACT, see exact.c). quick (the default): a few combinations; the others: every source
+# with every option for one architecture. KEEP: a folder that keeps the PTX for the next run. Exits
+# with 77 without the compiler or ptxas; the checks of EXACT that need no ptxas run elsewhere, on
+# files in the repository.
 set -u
 exact=$1
 root=$2
@@ -32,8 +32,8 @@ mine="$root/tests/ptx/cuda"
 left_out=0
 : >"$dir/files"
 
-# compile SOURCE CHAIN ARCH OPTION COMMAND…: a source that a target, an option or a compiler does
-# not take is left out.
+# compile SOURCE CHAIN ARCH OPTION COMMAND…: compiles one source. Skips sources that a target, an
+# option or a compiler rejects.
 compile()
 {
 	out=$keep/$(basename "$(dirname "$1")")-$(basename "$1" .cu).$2.$3.$(echo "$4" | tr -cd 'a-zA-Z0-9=').ptx
@@ -49,7 +49,7 @@ compile()
 	fi
 }
 
-# with_nvcc ARCH OPTION SOURCE…
+# with_nvcc ARCH OPTION SOURCE…: compiles the sources with nvcc.
 with_nvcc()
 {
 	a=$1
@@ -105,5 +105,6 @@ else
 fi
 status=$?
 echo "$part $arch: $left_out left out by the compiler"
-# xargs makes 123 of any failure; a part of which ptxas takes nothing is nothing to be proud of.
+# xargs returns 123 for any failure. A part with no file that ptxas accepts counts as a failure,
+# too.
 [ $status = 0 ]

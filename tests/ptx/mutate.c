@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* usage: mutate ROUNDS FILE.ptx…
- * The fuzz target on damaged copies of real files: bytes changed, pieces cut out, moved and
- * doubled. The same damage on every run. */
+ * Runs the fuzz target on damaged copies of real files: bytes changed, pieces removed, moved and
+ * duplicated. The damage is the same on every run. */
 #include "base/base.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ static size_t below(size_t n)
 	return n ? (size_t)(state >> 33) % n : 0;
 }
 
-/* Damages in place; returns the new length, at most len. */
+/* Damages the text in place; returns the new length, at most len. */
 static size_t damage(char *s, size_t len)
 {
 	static const char bytes[] = "{}[]();:,.@|!<>+-/*\"%_0xL\n";

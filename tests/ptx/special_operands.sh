@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Whether special_operands.txt says what ptxas says of each statement.
+# Checks special_operands.txt against ptxas.
 #   special_operands.sh PTXAS
 set -eu
 ptxas=$1

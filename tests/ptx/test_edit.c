@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* New code, copies, extracts, and what validation must catch. */
+/* Tests new code, copies, extracts, and the errors that validation must find. */
 #include "unit.h"
 
 #include "fixture.h"
@@ -36,7 +36,8 @@ static void append_code(void **state)
 	no_errors(&t);
 	for (size_t i = 0; i < t.f->body.len; i++)
 		assert_true(VEC_PUSH(&body, t.f->body.at[i]));
-	/* Across snippets: names of the one before, a label used first and placed later. */
+	/* Snippets may use names from earlier ones, and a label before a later snippet defines
+	 * it. */
 	assert_int_equal(
 		ptx_append(t.m, t.f, &body, t.diags, "@!%%hd_p1 bra $hd_late;\n%s:\n", done->name),
 		0);
@@ -45,12 +46,13 @@ static void append_code(void **state)
 		0);
 	VEC_FREE(&t.f->body);
 	t.f->body = body;
-	/* Declarations of the old body come after their first use in this one. */
+	/* The old body's declarations come after their first use in this one, so validation
+	 * fails. */
 	assert_int_not_equal(validate(&t), 0);
 	finish(&t);
 }
 
-/* The limit of memory is of the text that was parsed: what is added has its own share. */
+/* The memory limit depends on the parsed text; added code has a budget of its own. */
 static void append_much(void **state)
 {
 	struct module t = kernel("ret;\n");
@@ -69,7 +71,8 @@ static void append_much(void **state)
 	finish(&t);
 }
 
-/* What a form's own instructions are of, and no more: names and texts stay as they were. */
+/* New code raises the module's version to what its instructions need, and no further. Names and
+ * other text stay as they were. */
 static void append_raises(void **state)
 {
 	static const char old[] = ".version 6.0\n.target sm_70\n.address_size 64\n"
@@ -101,7 +104,7 @@ static void append_at_end(void **state)
 	char name[64];
 
 	assert_int_equal(ptx_append(t.m, t.f, body, t.diags, "{ .reg .u32 x; mov.u32 x, %%r1;"), 0);
-	/* The scope stays open; what is declared now belongs to the function all the same. */
+	/* The scope stays open, but a register declared now belongs to the function. */
 	r = ptx_new_reg(t.m, t.f, body, "b64", "wide");
 	assert_int_equal(
 		ptx_append(t.m, t.f, body, t.diags, "add.u32 %%r2, x, 1; bra $hd_out; }"), 0);
@@ -152,7 +155,7 @@ static void add_var(void **state)
 	size_t n = t.f->body.len;
 	struct ptx_sym *v;
 
-	/* A scope that is open for new code is not the variable's. */
+	/* A scope that is open for new code does not contain the new variable. */
 	assert_int_equal(ptx_append(t.m, t.f, &t.f->body, t.diags, "{ .reg .u32 hd_table;"), 0);
 	v = ptx_add_var(t.m, t.diags, ".visible .const .align 8 .b64 hd_table[4];");
 	assert_non_null(v);
@@ -166,7 +169,7 @@ static void add_var(void **state)
 		0);
 	no_errors(&t);
 	expect_valid(&t);
-	/* Ahead of what names it. */
+	/* The variable comes before the code that names it. */
 	assert_true(prints(&t, ".visible .const .align 8 .b64 hd_table[4];\n.visible .entry k("));
 	assert_true(prints(&t, "ld.const.u64 %rd1, [hd_table+24];"));
 	assert_null(ptx_add_var(t.m, t.diags, ".const .b64 hd_table[2];"));
@@ -236,7 +239,8 @@ static void clone(void **state)
 	assert_non_null(strstr(b.at, ".entry uno("));
 	memcpy(strstr(b.at, "uno"), "one", 3);
 	assert_string_equal(a.at, b.at);
-	/* Nothing is shared that may change: renaming in the copy leaves the original alone. */
+	/* A copy shares nothing that may change: renaming in the copy does not change the
+	 * original. */
 	for (size_t i = 0; i < copy->body.len; i++) {
 		struct ptx_stmt *s = &copy->body.at[i];
 
@@ -287,8 +291,9 @@ static void extract(void **state)
 	free(t.diags);
 }
 
-/* Each function once, in the order of the code; a declaration ahead of the body counts as that; an
- * address that is taken, .calltargets; not what only other kernels call, nor what has no body. */
+/* Lists each function once, in code order; a declaration before the body counts as its place.
+ * Includes functions whose address is taken, and .calltargets. Excludes functions that only
+ * other kernels call, or that have no body. */
 static void reached(void **state)
 {
 	static const char text[] =
@@ -338,7 +343,7 @@ static void extract_without_storage(void **state)
 	assert_non_null(strstr(out.at, "\n.shared .u32 s[4];"));
 	ptx_module_free(x.m);
 	strbuf_finish(&out);
-	/* A kernel that reaches nothing brings nothing. */
+	/* A kernel that uses nothing of its module brings nothing along. */
 	assert_int_equal(ptx_extract(t.m, "other", true, &x.m), 0);
 	ptx_print(x.m, &out);
 	assert_null(strstr(out.at, "global"));
@@ -348,7 +353,7 @@ static void extract_without_storage(void **state)
 	finish(&t);
 }
 
-/* A table whose storage stays elsewhere does not bring the functions that it names. */
+/* A table that the extract only declares does not bring along the functions that it names. */
 static void extract_table(void **state)
 {
 	static const char text[] =
@@ -372,7 +377,7 @@ static void extract_table(void **state)
 	finish(&t);
 }
 
-/* Each breaks one thing in a kernel that is right; every one must be found. */
+/* Each function breaks one thing in a valid kernel; validation must find every one. */
 static void break_register(struct ptx_func *f)
 {
 	f->body.at[6].opd[0].reg = 5000;
@@ -400,7 +405,7 @@ static void lose_label(struct ptx_func *f)
 }
 static void capture(struct ptx_func *f)
 {
-	/* The inner x takes the outer one's name. */
+	/* Gives the inner x the outer one's name. */
 	for (size_t i = f->body.len; i--;) {
 		struct ptx_sym *s = f->body.at[i].sym;
 
@@ -410,7 +415,7 @@ static void capture(struct ptx_func *f)
 		}
 	}
 }
-/* A register is used behind the scope that declares it. */
+/* Uses a register after the end of the scope that declares it. */
 static void outlive(struct ptx_func *f)
 {
 	size_t i = f->body.len;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Statements of one function in another, scopes resolved, bounds. That real kernels compute the
- * same afterwards is tests/exec/graft.sh's. */
+/* Copies statements of one function into another, resolves scopes, and keeps within limits.
+ * tests/exec/graft.sh tests that real kernels compute the same afterwards. */
 #include "unit.h"
 
 #include "fixture.h"
@@ -40,7 +40,7 @@ static struct ptx_graft *put(struct module *t, struct ptx_func *host, const stru
 	return g;
 }
 
-/* Every kind of name, twice in one host. */
+/* Every kind of name, twice in one host function. */
 static void names(void **state)
 {
 	struct module t = parse_ok(HEAD
@@ -64,7 +64,7 @@ static void names(void **state)
 	assert_true(prints(&t, "ld.param.u64 %hd_0_rd1, [q];"));
 	assert_true(prints(&t, ".reg .b32 %hd_0_r<3>;"));
 	assert_true(prints(&t, ".reg .b32 %hd_1_r<3>;"));
-	/* One that ends in a digit could be another family's. */
+	/* A name that ends in a digit could belong to another family, so it gets a suffix. */
 	assert_true(prints(&t, ".reg .b32 %hd_0_r5_;"));
 	assert_true(prints(&t, "@!%hd_1_p1 bra $hd_1_L;"));
 	assert_true(prints(&t, "$hd_1_T: .branchtargets $hd_1_L, $hd_1_M;"));
@@ -80,7 +80,7 @@ static void names(void **state)
 	finish(&t);
 }
 
-/* Two copies may have a register in common: in lists, in addresses, as guards. */
+/* Two copies may share a register: in lists, in addresses, and as guards. */
 static void common(void **state)
 {
 	struct module t =
@@ -92,7 +92,7 @@ static void common(void **state)
 	struct ptx_graft *a = put(&t, host, k), *b;
 
 	assert_int_equal(ptx_graft_new(t.m, host, k, t.diags, &b), 0);
-	for (uint32_t reg = 1; reg <= 4; reg++) /* %r1, %a, %p; and none */
+	for (uint32_t reg = 1; reg <= 4; reg++) /* %r1, %a, %p; and no register */
 		assert_int_equal(ptx_graft_map_reg(b, reg, ptx_graft_reg(a, reg)), 0);
 	assert_int_equal(ptx_graft_map_reg(b, 0, 0), -E2BIG);
 	for (size_t i = 0; i < k->body.len; i++)
@@ -106,7 +106,8 @@ static void common(void **state)
 	finish(&t);
 }
 
-/* A copy of a copy does not grow a name of both, and tags that were read are not given out again.
+/* Copying a copy does not add a second tag to its names, and tags that occur in the parsed text
+ * are not reused.
  */
 static void again(void **state)
 {
@@ -125,7 +126,7 @@ static void again(void **state)
 	finish(&t);
 }
 
-/* A function into itself: what is not of the copy stays. */
+/* A function grafted into itself: its other code does not change. */
 static void itself(void **state)
 {
 	struct module t = kernel("L: ld.param.u64 %rd1, [out];\n@%p1 bra L;\nret;\n");
@@ -151,7 +152,7 @@ static void itself(void **state)
 	finish(&t);
 }
 
-/* A parameter that nobody mapped is seen, and a register that is one is refused. */
+/* An unmapped parameter is found, and a parameter that is a register is refused. */
 static void params(void **state)
 {
 	struct module t = parse_ok(HEAD
@@ -187,7 +188,7 @@ static const char unknown[] = HEAD
 	"L: frob.s32 %r1 ++ s, 0xL, L;\n"
 	"{ .reg .b32 %r<2>; .reg .b32 s; frob.s32 %r1 ++ s, %r2; frob2 %r1, M; M: }\nret;\n}\n";
 
-/* What is kept as text names the same, in whatever scope it stands. */
+/* Parts that are kept as text refer to the same names, in any scope. */
 static void texts(void **state)
 {
 	struct module t = parse_ok(unknown);
@@ -259,7 +260,7 @@ static void scopes(void **state)
 	assert_true(prints(&t, "$hd_0_L:\n\tmov.u32 %hd_0_r1, %r8;\n\tmov.u32 %hd_0_r7_, hd_0_s;"));
 	assert_true(prints(&t, "mov.u32 %hd_0_s, %hd_0_r2;\n\tbra $hd_0_L;\n\tbra N;\n"
 			       "\tfrob ++ %hd_0_r1, hd_0_s;\nN:\n\tmov.u32 %r2, %r7;"));
-	/* What it declares now belongs to the function. */
+	/* A register that its scope declares now belongs to the function. */
 	assert_int_equal(
 		ptx_append(t.m, t.f, &t.f->body, t.diags, "mov.u32 %%hd_0_r1, hd_0_s;"), 0);
 	finish(&t);
@@ -273,17 +274,17 @@ static void calls(void **state)
 	static const struct {
 		const char *code, *printed;
 	} cases[] = {
-		/* A call keeps its braces, but for what else they declare. */
+		/* A call keeps its braces, but other declarations move out of them. */
 		{"{ .reg .b32 t; .param .b32 a; .param .b32 b; st.param.b32 [a], t;\n"
 		 "call (b), f, (a); ld.param.b32 %r1, [b]; }\n",
 			".reg .b32 %hd_0_t;\n\t{\n\t.param .b32 a;\n\t.param .b32 b;\n"
 			"\tst.param.b32 [a], %hd_0_t;\n\tcall (b), f, (a);\n"
 			"\tld.param.b32 %r1, [b];\n\t}"},
-		/* With a way in or out it is no unit. */
+		/* Braces with a branch into or out of them do not stay. */
 		{"{ .param .b32 a; .param .b32 b; @%p bra L; call (b), f, (a); L: }\n",
 			".param .b32 hd_0_a;\n\t.param .b32 hd_0_b;\n\t@%p bra $hd_0_L;\n"
 			"\tcall (hd_0_b), f, (hd_0_a);\n$hd_0_L:"},
-		/* Of two braces the inner ones stay. */
+		/* Of two pairs of braces, the inner ones stay. */
 		{"{ .param .b32 a; { .param .b32 b; call (b), f, (a); } }\n",
 			".param .b32 hd_0_a;\n\t{\n\t.param .b32 b;\n"
 			"\tcall (b), f, (hd_0_a);\n\t}"},
@@ -302,7 +303,7 @@ static void calls(void **state)
 	}
 }
 
-/* What needs nothing keeps its lines; what cannot be done leaves everything as it was. */
+/* Code that needs no change keeps its lines, and a failure leaves everything as it was. */
 static void unchanged(void **state)
 {
 	static const char plain[] = "mov.u32 %r1, 1;\n\n\nL: bra L;";
@@ -311,7 +312,7 @@ static void unchanged(void **state)
 
 	assert_true(prints(&t, "\tmov.u32 %r1, 1;\n\n\nL: bra L;"));
 	finish(&t);
-	/* Ahead of its declaration the name is the module's. */
+	/* Before its declaration in the function, the name refers to the module's variable. */
 	t = parse_ok(HEAD ".global .u32 x;\n.entry k()\n{\n.reg .b64 %rd<2>;\nmov.u64 %rd1, x;\n"
 			  "{ .reg .u32 y; mov.u32 y, 1; }\n.shared .u32 x;\nmov.u64 %rd1, x;\n}\n");
 	expect_valid(&t);
@@ -324,7 +325,7 @@ static void unchanged(void **state)
 	finish(&t);
 }
 
-/* ---- bounds ---- */
+/* ---- bounds on registers ---- */
 static void bounds(void **state)
 {
 	struct module t = parse_ok(
@@ -358,7 +359,7 @@ static void bounds(void **state)
 	assert_string_equal(k->directives.at[0], ".pragma \"x\";");
 	assert_string_equal(k->directives.at[1], ".reqntid 5, 1, 1");
 	assert_string_equal(k->directives.at[2], ".maxnreg 32");
-	assert_int_equal(ptx_bounds_lower_maxnreg(t.m, k, 40), 0); /* it is lower already */
+	assert_int_equal(ptx_bounds_lower_maxnreg(t.m, k, 40), 0); /* the limit is lower already */
 	assert_string_equal(k->directives.at[2], ".maxnreg 32");
 	assert_int_equal(ptx_bounds_lower_maxnreg(t.m, k, 24), 0);
 	assert_string_equal(k->directives.at[2], ".maxnreg 24");
@@ -370,7 +371,7 @@ static void bounds(void **state)
 	finish(&t);
 }
 
-/* A function states a bound on registers, its own or what its largest block leaves room for. */
+/* A function states a limit on registers: its own, or what its largest block leaves room for. */
 static void bound_on_registers(void **state)
 {
 	static const struct {
@@ -382,7 +383,7 @@ static void bound_on_registers(void **state)
 		{".maxntid 257\n", 224},
 		{".maxntid 32, 16\n", 128},
 		{".reqntid 1024\n", 64},
-		{".minnctapersm 2\n", 255}, /* counts only beside a bound on threads */
+		{".minnctapersm 2\n", 255}, /* counts only together with a limit on threads */
 		{".maxntid 256\n.minnctapersm 2\n", 0},
 		{".maxntid 256\n.maxnreg 40\n", 40},
 	};
@@ -401,7 +402,7 @@ static void bound_on_registers(void **state)
 	}
 }
 
-/* ---- size ---- */
+/* ---- time for large inputs ---- */
 static double seconds(void)
 {
 	struct timespec t;
@@ -410,7 +411,8 @@ static double seconds(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* CPU time to flatten and graft so many scopes with a register and a label each. */
+/* Returns the CPU time for flattening and grafting this many scopes, each with a register and a
+ * label. */
 static double time_scopes(size_t n)
 {
 	struct strbuf code = {0};
@@ -440,7 +442,7 @@ static void is_linear(void **state)
 	double few = time_scopes(4000), many = time_scopes(32000);
 
 	print_message("%.3f s, eight times as many %.3f s\n", few, many);
-	/* Squared would be 64 times as long. */
+	/* Quadratic time would be 64 times as long. */
 	assert_true(many < 24 * few + 0.2);
 }
 

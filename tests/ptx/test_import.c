@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Kernels of one module in another: what is renamed, what becomes one, what does not go together.
+/* Imports kernels of one module into another: which names change, which symbols are shared, and
+ * which modules cannot be combined.
  */
 #include "unit.h"
 
@@ -64,7 +65,7 @@ static struct ptx_func *import(struct module *t, const struct module *from, cons
 	return f;
 }
 
-/* How often a text stands in another. */
+/* Counts how often one text occurs in another. */
 static unsigned count(const char *text, const char *what)
 {
 	unsigned n = 0;
@@ -91,17 +92,18 @@ static void names(void **state)
 	finish(&again);
 	assert_int_equal(count(out.at, ".extern .func"), 1);
 	assert_int_equal(count(out.at, ".extern .global .u32 elsewhere;"), 1);
-	/* Dynamic shared memory is one, aligned for all. */
+	/* Dynamic shared memory is one variable, with an alignment that fits all. */
 	assert_int_equal(count(out.at, ".extern .shared"), 1);
 	assert_non_null(strstr(out.at, ".extern .shared .align 16 .b8 dyn[];"));
 	assert_non_null(strstr(out.at, "mov.u64 %rd2, dyn;\n\tld.shared.u32 %r1, [dyn+4];"));
-	/* Equal and alone: one. Equal but for what it reaches, or not equal: its own. */
-	assert_int_equal(count(out.at, "alike("), 2); /* declared, defined */
+	/* Equal functions that use nothing else are shared. Functions that differ, or that use
+	 * different symbols, are copied. */
+	assert_int_equal(count(out.at, "alike("), 2); /* declared and defined */
 	assert_int_equal(count(out.at, "call (b), alike, (a);"), 2);
 	assert_non_null(strstr(out.at, "call k1_counts;\n\tcall k1_other;\n\tcall fresh;\n"));
 	assert_non_null(strstr(out.at, "ld.global.u32 %r1, [k1_count];"));
-	assert_int_equal(count(out.at, ".weak .func fresh()"), 2); /* declared, defined */
-	/* Initialisers, aliases, texts that nobody knows, one declared ahead of its definition. */
+	assert_int_equal(count(out.at, ".weak .func fresh()"), 2); /* declared and defined */
+	/* Initialisers, aliases, unknown text, and a function declared before its definition. */
 	assert_non_null(strstr(out.at, "k1_table[3] = {generic(k1_count), k1_leaf, vprintf};"));
 	assert_non_null(strstr(out.at, ".alias k2_same, k2_twin;"));
 	assert_non_null(strstr(out.at, "call k1_same;"));
@@ -109,15 +111,15 @@ static void names(void **state)
 	assert_non_null(strstr(out.at, ".visible .global .u32 k1_later = 1;"));
 	assert_int_equal(count(out.at, "[k2_later]"), 1);
 	assert_null(strstr(out.at, "never"));
-	assert_int_equal(count(out.at, ".loc"), 1); /* into's own */
+	assert_int_equal(count(out.at, ".loc"), 1); /* only the host module's own */
 	assert_null(strstr(out.at, ".section"));
 	assert_null(strstr(out.at, ".file"));
-	/* The greater of both. */
+	/* The higher of both versions and targets. */
 	assert_non_null(strstr(out.at, ".version 8.3\n.target sm_90\n"));
 	assert_int_equal(t.m->version, 83);
 	assert_int_equal(t.m->sm, 90);
 	assert_string_equal(t.m->target, "sm_90");
-	/* Ahead of whatever may name them. */
+	/* The imported symbols come before any code that may name them. */
 	assert_true(strstr(out.at, "k2_table") < strstr(out.at, ".entry host"));
 	assert_true(strstr(out.at, ".func k2_twin") < strstr(out.at, ".entry host"));
 	assert_non_null(strstr(out.at, ".maxntid 64, 1, 1"));
@@ -126,14 +128,14 @@ static void names(void **state)
 	finish(&from);
 }
 
-/* A module's own kernel into it once more: other storage. */
+/* Imports a module's own kernel into it again: the copy has its own storage. */
 static void itself(void **state)
 {
 	struct module t = parse_ok(from_text);
 
 	import(&t, &t, "again_");
 	assert_true(prints(&t, ".visible .global .u32 again_count = 3;"));
-	/* The weak function of both would count in one of them. */
+	/* If both used the same weak function, it would count in the storage of one of them. */
 	assert_true(prints(&t, "call again_counts;"));
 	assert_true(prints(&t, "call other;"));
 	finish(&t);
@@ -214,7 +216,7 @@ static void without_prefix(void **state)
 	finish(&from);
 }
 
-/* A name of the host's dynamic shared memory that means something else in the source. */
+/* In the source module, the name of the host's dynamic shared memory means another variable. */
 static void captured(void **state)
 {
 	struct module t = parse_ok(HEAD("8.0", "sm_80") ".extern .shared .align 4 .b8 dyn[];\n");

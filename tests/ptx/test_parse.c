@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What the parser makes of single statements, and of input that means harm. */
+/* Tests how the parser reads single statements, and malicious input. */
 #include "unit.h"
 
 #include "fixture.h"
@@ -165,7 +165,7 @@ static void operands(void **state)
 	finish(&t);
 }
 
-/* Numbers have their value and print as they were written. */
+/* Numbers have the right value, and print as they were written. */
 static void numbers(void **state)
 {
 	static const struct {
@@ -196,7 +196,8 @@ static void numbers(void **state)
 	}
 }
 
-/* Prefixes of any length, with digits, that hide each other; single registers beside families. */
+/* Register families whose prefixes have any length, contain digits, and hide each other; and single
+ * registers. */
 static void register_names(void **state)
 {
 	struct module t = kernel(".reg .b32 %long_prefix<12>, %r1_<4>, %abc<2>, plain<3>, %r77;\n"
@@ -302,7 +303,7 @@ static void call_roles(void **state)
 	finish(&t);
 }
 
-/* The same text; what it means depends on where it stands. */
+/* The meaning of the same text depends on its scope. */
 static void scopes(void **state)
 {
 	struct module t = kernel("mov.u32 %r1, 1;\nbra L;\n{ .reg .u32 %r<2>;\nmov.u32 %r1, 2;\n"
@@ -312,7 +313,7 @@ static void scopes(void **state)
 
 	assert_int_equal(insn(&t, 0)->opd[0].reg, insn(&t, 8)->opd[0].reg);
 	assert_int_not_equal(insn(&t, 0)->opd[0].reg, insn(&t, 2)->opd[0].reg);
-	/* A family of two hides two registers, not a third. */
+	/* An inner family of two registers hides two registers, but not the third. */
 	assert_int_equal(insn(&t, 3)->opd[0].reg, insn(&t, 0)->opd[0].reg + 1);
 	outer = insn(&t, 1)->opd[0].sym;
 	inner = insn(&t, 4)->opd[0].sym;
@@ -342,7 +343,7 @@ static void unknown_is_kept(void **state)
 	finish(&t);
 }
 
-/* Only the text would still have its name once the declaration has another. */
+/* After renaming the declaration, an expression kept as text would still have the old name. */
 static void names_in_expressions(void **state)
 {
 	static const struct {
@@ -370,7 +371,7 @@ static void names_in_expressions(void **state)
 	}
 }
 
-/* A '#' behind a gap that held a line break does not begin a line in what is printed. */
+/* A '#' after a gap with a line break must not be printed at the beginning of a line. */
 static void hashes(void **state)
 {
 	static const char *const texts[] = {".v\n\v#(1)", ".v\n/**/# 12 \"a.cu\"\n(1)",
@@ -384,7 +385,7 @@ static void hashes(void **state)
 		again = parse_ok(first.at);
 		ptx_print(again.m, &second);
 		assert_string_equal(first.at, second.at);
-		assert_int_equal(!strchr(first.at, '#'), i == 3); /* a preprocessor's line */
+		assert_int_equal(!strchr(first.at, '#'), i == 3); /* a preprocessor line */
 		strbuf_finish(&first);
 		strbuf_finish(&second);
 		finish(&t);
@@ -392,7 +393,7 @@ static void hashes(void **state)
 	}
 }
 
-/* ---- input that means harm ---- */
+/* ---- malicious input ---- */
 static struct strbuf repeat(const char *head, const char *unit, size_t n, const char *tail)
 {
 	struct strbuf b = {0};
@@ -404,8 +405,8 @@ static struct strbuf repeat(const char *head, const char *unit, size_t n, const 
 	return b;
 }
 
-/* Every one within a second or so, within the memory allowed, without a crash. */
-/* hostile takes the n-th part of each length: half, or with the argument "all" the whole. */
+/* Each text must parse or fail within about a second and the memory limit, without a crash. */
+/* `hostile` divides each length by this; the argument "all" sets it to 1. */
 static size_t part = 2;
 
 static void hostile(void **state)
@@ -467,7 +468,8 @@ static void hostile(void **state)
 			fail_msg("row %zu: %d", i, r);
 		if (r == 0 && rows[i].errors >= 0 && !!t.diags->errors != rows[i].errors)
 			fail_msg("row %zu: %u errors", i, t.diags->errors);
-		/* Generous: sanitizer builds and loaded machines; what is quadratic takes minutes.
+		/* A generous limit, for sanitizer builds and loaded machines; quadratic code
+		 * would take minutes.
 		 */
 		if (s > 20)
 			fail_msg("row %zu: %g s", i, s);
@@ -548,7 +550,7 @@ static void zero_bytes_and_cut_texts(void **state)
 	}
 }
 
-/* Texts that are kept: what cannot be kept is said, and a comment may stand where one ends. */
+/* Parts that are kept as text: an error if a part cannot be kept; a comment may follow directly. */
 static void kept_texts(void **state)
 {
 	static const char zero[] = ".global .u32 x[2] = { 1, \0 2 };\n";
@@ -562,7 +564,7 @@ static void kept_texts(void **state)
 	finish(&t);
 }
 
-/* Every answer about eight characters at once against what one character at a time says. */
+/* Compares functions that test eight characters at once with ones that test a single character. */
 static void eight_characters(void **state)
 {
 	static const char some[] = "az09AZ_$@[`{/:%. \t\n;,\x80\xff\x5f\x24";
@@ -603,7 +605,7 @@ static void eight_characters(void **state)
 	}
 }
 
-/* Registers found by their characters, and those that must not be. */
+/* Short register names, which are found by their characters, and names that look similar. */
 static void short_register_names(void **state)
 {
 	static const char text[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -633,7 +635,7 @@ static void short_register_names(void **state)
 		n++;
 	}
 	assert_int_equal(n, ARRAY_LEN(names));
-	/* The inner scope's is another register, and gone behind it. */
+	/* The inner scope's register is a different one, and its name is gone after the scope. */
 	assert_int_equal(sp[0], sp[1]);
 	assert_int_not_equal(sp[0], sp[2]);
 	assert_int_equal(sp[0], sp[3]);

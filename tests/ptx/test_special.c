@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Special registers as operands: what the parser accepts and refuses, beside the answers of ptxas
- * (special_operands.txt), and the form that it gives to those in vectors.
+/* Special registers as operands: what the parser accepts and refuses, compared with ptxas
+ * (special_operands.txt), and the parser's rewriting of those in vectors.
  *   test_special FOLDER */
 #include "unit.h"
 
@@ -14,9 +14,9 @@
 #include <string.h>
 
 static const char *folder;
-static struct strbuf head; /* begins kernel k, into which the statements are put */
+static struct strbuf head; /* the beginning of kernel k, to which the statements are appended */
 
-/* Returns whether the statement is accepted. *ret_m is the module; NULL: not wanted. */
+/* Returns whether the statement is accepted. *ret_m is the module, unless ret_m is NULL. */
 static bool parse(const char *statement, struct ptx_module **ret_m, char *ret_why, size_t size)
 {
 	struct strbuf text = {0};
@@ -48,7 +48,7 @@ static void find_left(void *user, struct ptx_opd *o)
 		*left += o->list[i].kind == PTX_OPD_SPECIAL;
 }
 
-/* Fails if a special register is the operand of anything but mov and cvt. */
+/* Fails if a special register is an operand of an instruction other than mov and cvt. */
 static void check_form(const struct ptx_module *m, const char *statement)
 {
 	struct ptx_func *f = ptx_find_func(m, "k");
@@ -100,7 +100,7 @@ static void operands(void **state)
 	assert_true(n > 800 && accepted > 200);
 }
 
-/* The texts of refusals. */
+/* Tests the messages of refusals. */
 static void refusals(void **state)
 {
 	static const struct {

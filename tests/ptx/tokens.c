@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Deliberately naive, and no code in common with src/ptx. */
+/* Deliberately simple; shares no code with src/ptx. */
 #include "tokens.h"
 
 #include <ctype.h>
@@ -70,7 +70,7 @@ static void split(token_row *row, const char *s, const char *end)
 	}
 }
 
-/* ".reg .b32 a, b;" at i becomes ".reg .b32 a; .reg .b32 b;". Returns where to go on. */
+/* Splits ".reg .b32 a, b;" at i into ".reg .b32 a; .reg .b32 b;". Returns where to continue. */
 static size_t split_decl(token_row *out, const token_row *in, size_t i)
 {
 	size_t end = i, name, depth = 0, from, to;
@@ -80,7 +80,7 @@ static size_t split_decl(token_row *out, const token_row *in, size_t i)
 		depth -= depth && is_one_of(&in->at[end], "}])>");
 		end++;
 	}
-	/* The name is the first word that no dot, and nothing that takes an argument, precedes. */
+	/* The name is the first word without a preceding dot that is no directive's argument. */
 	for (name = i; name < end; name++) {
 		if (is_one_of(&in->at[name], "."))
 			name += name + 2 < end && (is(&in->at[name + 1], "align") ||

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A second, independent reading of PTX as a flat row of tokens, to hold the parser and the printer
- * against: what went in must come out, but for gaps, comments, and three ways of writing that the
- * printer settles: "+-8" for "-8", one declaration for each name, offsets of symbols in decimal. */
+/* A second, independent reader of PTX, which produces a flat row of tokens to check the parser
+ * and the printer. The tokens before and after must be equal, except for gaps, comments, and
+ * three notations that the printer normalises: "+-8" becomes "-8", each name gets its own
+ * declaration, and offsets of symbols are decimal. */
 #ifndef HEDDLE_TESTS_PTX_TOKENS_H
 #define HEDDLE_TESTS_PTX_TOKENS_H
 
@@ -17,7 +18,7 @@ struct token {
 typedef VEC(struct token) token_row;
 
 void tokens_read(token_row *row, const char *text, size_t len);
-/* Index of the first difference, or SIZE_MAX. */
+/* Returns the index of the first difference, or SIZE_MAX. */
 size_t tokens_differ(const token_row *a, const token_row *b);
 
 #endif

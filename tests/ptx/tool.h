@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What the tools that write a module anew share: reading a file, telling what was wrong. */
+/* Shared by the tools that rewrite a module: reads a file and prints diagnostics. */
 #ifndef HEDDLE_TESTS_PTX_TOOL_H
 #define HEDDLE_TESTS_PTX_TOOL_H
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NULL: errors are in diags, or it cannot be read. */
+/* Returns NULL if there are errors, which are in diags, or the file cannot be read. */
 static inline struct ptx_module *tool_parse_file(const char *path, struct diag_list *diags)
 {
 	FILE *f = fopen(path, "rb");
@@ -31,7 +31,7 @@ static inline struct ptx_module *tool_parse_file(const char *path, struct diag_l
 	return m;
 }
 
-/* Runs it with diagnostics, says those when it fails; main's result. */
+/* Calls `run` with a list of diagnostics, and prints them if it fails. Returns main's result. */
 static inline int tool_main(
 	int argc, char **argv, int run(int argc, char **argv, struct diag_list *diags))
 {

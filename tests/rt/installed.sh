@@ -73,7 +73,7 @@ grep -q "have not been measured on this device; heddle tune" "$dir/err" || fail 
 	-- "$ptx" square --grid 391 --block 256 "u32[100000]:iota" u32:100000 \
 	+ "$ptx" twice --grid 391 --block 256 "u32[100000]:iota" u32:100000 >"$dir/tune" 2>&1 ||
 	fail "heddle tune: $(cat "$dir/tune")"
-chosen=$(sed -n 's/  *[0-9.]*  *[0-9.]* %  *[0-9.]*  \*$//p' "$dir/tune")
+chosen=$(sed -n 's/  *[0-9.]*  *[0-9.]* %  *[0-9.]* \*$//p' "$dir/tune")
 run tuned || fail "tuned: $(cat "$dir/err")"
 grep -q "GPU: $chosen, .* 0 of 200000" "$dir/out" || fail "'$chosen' was chosen: $(cat "$dir/out")"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Handlers of the virtual GPU, called with a frame of three rows of lanes: what is always true, the
- * operand, the result. Sums of products add in the virtual GPU's order, in double precision. */
+/* Calls handlers of the virtual GPU with a frame of three rows of lanes: a predicate that is
+ * always true, the operand, and the result. Matrix products sum in the virtual GPU's order, in
+ * double precision. */
 #include "approx.h"
 
 #include "dev/cpu/exec/exec.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A module as it was decoded from a cubin (cubin.c) and from nvdisasm's listing of it (listing.c,
- * decode.c), by way of ptxas (compile.c). It is only read once it is there, by as many threads as
- * run blocks of it. Addresses of code are indices of instructions. */
+/* A module, decoded from a cubin (cubin.c) and nvdisasm's listing of it (listing.c, decode.c),
+ * which ptxas made (compile.c). After decoding it is read-only, and any number of threads may
+ * run its blocks. Code addresses are instruction indices. */
 #ifndef HEDDLE_TEST_SASS_CODE_H
 #define HEDDLE_TEST_SASS_CODE_H
 
@@ -11,22 +11,24 @@
 
 struct sass_x;
 struct sass_insn;
-/* What follows an instruction. */
+/* What happens after an instruction. */
 enum sass_next {
-	N_NEXT, /* the next instruction, by all lanes */
-	N_SET,  /* x->part (if any is left of it) is placed already, and goes on */
-	N_WAIT, /* the part waits, or is gone, or gives its turn away: another one is chosen */
+	N_NEXT, /* all lanes run the next instruction */
+	/* the instruction has set the position of x->part, if any of it is left, and x->part
+	 * continues */
+	N_SET,
+	N_WAIT, /* the part waits, is gone, or yields its turn: another one is chosen */
 };
 typedef enum sass_next sass_fn(struct sass_x *x, const struct sass_insn *in);
 
 struct sass_insn {
-	sass_fn *fn; /* NULL: not known */
+	sass_fn *fn; /* NULL if unknown */
 	uint64_t mods[3];
-	uint8_t guard, n; /* guard: a predicate's number */
+	uint8_t guard, n; /* guard: number of the predicate */
 	bool guard_uniform, guard_not;
-	uint8_t n_pred_out; /* leading predicates of the results behind the first one */
-	uint8_t op;         /* the row's own number */
-	uint32_t at;        /* offset in its section */
+	uint8_t n_pred_out; /* number of leading predicate results after the first result */
+	uint8_t op;         /* argument from ops.def's row */
+	uint32_t at;        /* offset in the section */
 	uint32_t section;
 	struct sass_opd o[MAX_OPD];
 	const char *text;
@@ -46,11 +48,11 @@ struct sass_symbol {
 
 struct sass_section {
 	const char *name;
-	uint32_t first, n; /* instructions */
+	uint32_t first, n; /* range of instructions */
 };
 
 struct sass_reloc {
-	uint32_t section; /* that is changed */
+	uint32_t section; /* section to which it applies */
 	uint64_t offset;
 	const char *symbol;
 	int64_t addend;
@@ -58,20 +60,20 @@ struct sass_reloc {
 
 struct sass_elf_section {
 	const char *name;
-	const uint8_t *at; /* NULL: NOBITS */
+	const uint8_t *at; /* NULL for SHT_NOBITS */
 	uint64_t size;
 	uint32_t info;
 };
 
 struct sass_code {
-	char *listing;  /* its text, cut into words */
-	uint8_t *cubin; /* the file */
+	char *listing;  /* the text, split into words */
+	uint8_t *cubin; /* the whole file */
 	size_t cubin_len;
 	struct sass_insn *insns;
 	uint32_t n_insns, cap_insns;
 	struct sass_section *sections;
 	uint32_t n_sections, cap_sections;
-	struct sass_symbol *labels; /* of the listing: value: address of code */
+	struct sass_symbol *labels; /* of the listing; value: a code address */
 	uint32_t n_labels, cap_labels;
 	struct sass_elf_section *elf;
 	uint32_t n_elf;
@@ -81,17 +83,18 @@ struct sass_code {
 	uint32_t n_relocs, cap_relocs;
 };
 
-/* listing.c: 0, -EINVAL with *ret_why, -ENOMEM. Takes the text over. */
+/* listing.c: returns 0, -EINVAL with *ret_why, or -ENOMEM. Takes ownership of the text. */
 int sass_listing_parse(struct sass_code *c, char *text, const char **ret_why);
-int64_t sass_label(const struct sass_code *c, const char *name); /* -1: none */
-/* decode.c: one instruction's text, without its address and semicolon; may write to it. in->fn
- * stays NULL for what is not known. */
+int64_t sass_label(const struct sass_code *c, const char *name); /* -1 if unknown */
+/* decode.c: decodes one instruction's text, without its address and semicolon, and may overwrite
+ * the text. in->fn stays NULL for an unknown instruction. */
 void sass_decode(struct sass_code *c, struct sass_insn *in, char *text);
-/* cubin.c */
+/* Defined in cubin.c. */
 int sass_cubin_parse(struct sass_code *c, const uint8_t *at, size_t len);
 uint32_t sass_cubin_stack(const struct sass_code *c);
 const struct sass_elf_section *sass_elf_section(const struct sass_code *c, const char *name);
-/* compile.c: PTX to code, by ptxas and nvdisasm; *ret_why is what they said (static storage). */
+/* compile.c: compiles PTX with ptxas and nvdisasm; *ret_why is their error message (static
+ * storage). */
 int sass_compile(const char *ptx, size_t len, struct sass_code **ret, const char **ret_why);
 void sass_code_free(struct sass_code *c);
 

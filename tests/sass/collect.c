@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What lanes of a warp learn of each other: votes, shuffles, matches, reductions. All of them see
- * the lanes of the part that runs them, and no others. */
+/* Instructions by which lanes of a warp exchange values: votes, shuffles, matches, reductions.
+ * They involve only the lanes of the part that runs them. */
 #include "sass_ops.h"
 
 #define EACH for (unsigned i = 0; i < LANES; i++)
@@ -49,7 +49,7 @@ static bool shfl_source(
 	return ok;
 }
 
-/* SHFL.x p, r, a, b, c. What a lane that is not here would give is not defined: zero. */
+/* SHFL.x p, r, a, b, c. The value of an inactive lane is undefined; here it is zero. */
 enum sass_next op_shfl(struct sass_x *x, const struct sass_insn *in)
 {
 	lanes32 ta, tb, tc, r;
@@ -117,7 +117,7 @@ static uint32_t reduce(const struct sass_insn *in, uint32_t a, uint32_t b)
 		return a | b;
 	if (has(in, M_XOR))
 		return a ^ b;
-	return a & b; /* the one that is not named */
+	return a & b; /* AND has no modifier of its own */
 }
 
 enum sass_next op_redux(struct sass_x *x, const struct sass_insn *in)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* PTX to decoded machine code: ptxas makes a cubin, nvdisasm its listing. Both stay in a folder
- * (SASS_CACHE), under the hash of text and options, so that the same text is compiled once. PTXAS
- * and NVDISASM name the programs (default: those on the PATH); SASS_OPTIONS are one option more for
- * ptxas, and part of the hash, as PTXAS is. */
+/* Compiles PTX to decoded machine code: ptxas makes a cubin, and nvdisasm its listing. Both stay
+ * in a folder (SASS_CACHE), under a hash of text and options, so that each text is compiled
+ * once. PTXAS and NVDISASM name the programs (default: those on the PATH). SASS_OPTIONS is one
+ * more option for ptxas; the hash includes it, and PTXAS. */
 #include "sass.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ static const char *setting(const char *name, const char *otherwise)
 	return v && *v ? v : otherwise;
 }
 
-/* Runs a program; what it says goes to the files. */
+/* Runs a program; its output goes to the files. */
 static int run(char *const argv[], const char *out, const char *err)
 {
 	posix_spawn_file_actions_t a;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What of a cubin the listing does not say: sections of constants, sizes of shared memory and of
- * stacks, symbols, and words that hold addresses (relocations). */
+/* Reads the parts of a cubin that the listing lacks: constant sections, sizes of shared memory
+ * and stacks, symbols, and words with addresses (relocations). */
 #include "sass.h"
 
 #include <elf.h>
@@ -50,7 +50,7 @@ static int read_relocs(struct sass_code *c, const Elf64_Shdr *sh)
 		return -ENOMEM;
 	c->relocs = more;
 	for (size_t i = 0; i < n; i++) {
-		/* An Elf64_Rel is an Elf64_Rela without its last word. */
+		/* An Elf64_Rel is an Elf64_Rela without the last word. */
 		const Elf64_Rel *r = (const void *)(c->cubin + sh->sh_offset + i * size);
 		uint32_t sym = (uint32_t)ELF64_R_SYM(r->r_info);
 
@@ -103,7 +103,7 @@ int sass_cubin_parse(struct sass_code *c, const uint8_t *at, size_t len)
 	return r;
 }
 
-/* The largest stack that any function of the module asks for. */
+/* Returns the largest stack that any function of the module requires. */
 uint32_t sass_cubin_stack(const struct sass_code *c)
 {
 	const struct sass_elf_section *s = sass_elf_section(c, ".nv.info");

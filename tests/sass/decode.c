@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* An instruction's text to its function, modifiers and operands. Whatever is not understood, in the
- * name, a modifier or an operand, leaves the instruction without a function: running it ends the
- * launch with its text. Nothing is skipped, and nothing guessed. */
+/* Decodes an instruction's text to its function, modifiers and operands. If the name, a modifier
+ * or an operand is unknown, the instruction has no function, and running it ends the launch with
+ * its text. The decoder neither skips nor guesses anything. */
 #include "sass.h"
 #include "sass_ops.h"
 
@@ -63,7 +63,7 @@ static bool listed(const char *list, const char *name)
 	return false;
 }
 
-/* The name and its modifiers. */
+/* Decodes the name and its modifiers. */
 static bool decode_name(struct sass_insn *in, char *text)
 {
 	char *save = NULL, *name = strtok_r(text, ".", &save);
@@ -88,7 +88,7 @@ static bool decode_name(struct sass_insn *in, char *text)
 	return true;
 }
 
-/* R12, UR4, RZ, P0, UPT, …: the letters, then a number or the name of the last one. */
+/* R12, UR4, RZ, P0, UPT, …: the letters, then a number or the name of the last register. */
 static bool decode_number(const char *s, const char *letters, const char *last, unsigned last_n,
 	uint8_t *ret, const char **ret_end)
 {
@@ -117,7 +117,7 @@ static bool is_uniform(const char *s, uint8_t *ret, const char **ret_end)
 	return decode_number(s, "UR", "URZ", URZ, ret, ret_end);
 }
 
-/* Terms of an address, with + between them. */
+/* Decodes the terms of an address, which are joined by +. */
 static bool decode_terms(struct sass_opd *o, char *s)
 {
 	char *save = NULL;
@@ -176,7 +176,7 @@ static bool decode_memory(struct sass_opd *o, char *s)
 	bool uniform;
 	char *end;
 
-	/* The descriptor says nothing that matters here. */
+	/* The descriptor has no meaning here. */
 	if (!strncmp(s, "desc[", 5)) {
 		s = strchr(s, ']');
 		if (!s)
@@ -193,7 +193,7 @@ static bool decode_memory(struct sass_opd *o, char *s)
 	o->kind = O_MEM;
 	if (!decode_terms(o, s + 1))
 		return false;
-	/* Beside a uniform register, nvdisasm prints negative offsets as their lower 23 bits. */
+	/* With a uniform register, nvdisasm prints negative offsets as their lower 23 bits. */
 	if (uniform)
 		o->imm = (int64_t)((uint64_t)o->imm << 41) >> 41;
 	return true;
@@ -276,7 +276,7 @@ static bool decode_operand(struct sass_code *c, struct sass_opd *o, char *s)
 	}
 	n = strlen(s);
 	if (*s == '|') {
-		/* |R2|, and what is behind the second bar. */
+		/* |R2|, and the text after the second bar. */
 		char *bar = strrchr(s, '|');
 		o->abs = true;
 		s++;
@@ -317,7 +317,7 @@ static bool decode_guard(struct sass_insn *in, char **io_s)
 	return true;
 }
 
-/* BRX R2 -0xc0 and CALL.REL R6 `(f) and BRA UP0, …: blanks between operands. */
+/* BRX R2 -0xc0, CALL.REL R6 `(f) and BRA UP0, …: splits operands at blanks. */
 static void split_blanks(char *s)
 {
 	for (; *s; s++)
@@ -351,7 +351,7 @@ void sass_decode(struct sass_code *c, struct sass_insn *in, char *text)
 		ok = in->n < MAX_OPD && decode_operand(c, &in->o[in->n++], t);
 	if (!ok)
 		in->fn = NULL;
-	/* IADD3 R6, P0, P1, a, b, c: carries. */
+	/* IADD3 R6, P0, P1, a, b, c: P0 and P1 are carries. */
 	for (unsigned k = 1; k < in->n && (in->o[k].kind == O_PRED || in->o[k].kind == O_UPRED);
 		k++)
 		in->n_pred_out = (uint8_t)k;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Floating point of 32 and 64 bits, and conversions. Results are IEEE's in the rounding named, with
- * one rounding for fma; a NaN that comes out is the hardware's. Approximate functions are the
+/* Floating point of 32 and 64 bits, and conversions. Results are IEEE's in the named rounding
+ * mode, with one rounding for fma; a NaN result is the hardware's. Approximate functions are the
  * virtual GPU's. This file is compiled for changing rounding modes and without contraction. */
 #include "sass_ops.h"
 
@@ -80,7 +80,8 @@ enum sass_next op_fmul(struct sass_x *x, const struct sass_insn *in)
 	floats(x, in, 1, b);
 	fesetround(rounding(in));
 	EACH p[i] = a[i] * b[i];
-	/* What only a subnormal's fewer bits would round up to the smallest normal number is zero.
+	/* A result that is rounded up to the smallest normal number only because subnormals have
+	 * fewer bits is zero.
 	 */
 	EACH if (has(in, M_FTZ) && fabsf(p[i]) == 0x1p-126f &&
 		 (float)fabs((double)a[i] * b[i] * 0x1p64) < 0x1p-62f) p[i] = copysignf(0.0f, p[i]);
@@ -120,7 +121,7 @@ static float most(float a, float b)
 	return a != a ? b : b != b ? a : r;
 }
 
-/* FMNMX r, a, b, p: the lesser one where p. */
+/* FMNMX r, a, b, p: the smaller value if p, else the larger. */
 enum sass_next op_fmnmx(struct sass_x *x, const struct sass_insn *in)
 {
 	float a[LANES], b[LANES];
@@ -198,7 +199,7 @@ enum sass_next op_dsetp(struct sass_x *x, const struct sass_insn *in)
 	return setp(x, in, a, b);
 }
 
-/* FSET[.BF] r, a, b, p: a mask, or 1.0. */
+/* FSET[.BF] r, a, b, p: true is a mask, or (.BF) 1.0. */
 enum sass_next op_fset(struct sass_x *x, const struct sass_insn *in)
 {
 	float a[LANES], b[LANES];
@@ -216,7 +217,8 @@ enum sass_next op_fset(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* Whether a quotient needs the long way: exponents near the ends. The long way is right for all. */
+/* Whether a division needs the slow path: exponents near the limits. The slow path is correct
+ * for all operands. */
 enum sass_next op_fchk(struct sass_x *x, const struct sass_insn *in)
 {
 	lanes32 ta, tb;
@@ -235,7 +237,7 @@ enum sass_next op_fchk(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* Upper halves of 1 / v and of 1 / sqrt(v), v given by its upper half. */
+/* The upper halves of 1 / v and of 1 / sqrt(v); `hi` is the upper half of v. */
 static uint32_t upper(const struct sass_insn *in, uint32_t hi)
 {
 	double v = f64_of((uint64_t)hi << 32), r;
@@ -268,7 +270,7 @@ enum sass_next op_mufu(struct sass_x *x, const struct sass_insn *in)
 	if (has(in, M_RCP64H) || has(in, M_RSQ64H)) {
 		EACH r[i] = upper(in, a[i]);
 	} else if (has(in, M_SIN) || has(in, M_COS)) {
-		/* Of turns, not of radians. */
+		/* The operand counts turns, not radians. */
 		EACH
 		{
 			double v = (double)f32_of(a[i]) * 6.283185307179586476925;
@@ -386,7 +388,7 @@ static double integral(const struct sass_insn *in, double v)
 				  : nearbyint(v);
 }
 
-/* v is whole or NaN; out of range becomes the nearest that fits. */
+/* v is a whole number or NaN; a value out of range becomes the nearest one that fits. */
 static uint64_t fitted(double v, unsigned bits, bool sign, bool from64)
 {
 	double top = ldexp(1.0, (int)bits - (sign ? 1 : 0));
@@ -434,7 +436,7 @@ enum sass_next op_f2i(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* F2F.dst.src: the text has the order. */
+/* F2F.dst.src: the types are in this order in the text. */
 enum sass_next op_f2f(struct sass_x *x, const struct sass_insn *in)
 {
 	double d[LANES];

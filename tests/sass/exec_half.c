@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Pairs of f16 in a register, and matrix products of them. A pair of immediates is two operands,
- * the upper half first. ptxas also moves constants with HFMA2.MMA. */
+/* Pairs of f16 in a register, and their matrix products. A pair of immediates is two operands,
+ * the upper half first. ptxas also uses HFMA2.MMA to move constants. */
 #include "sass_ops.h"
 
 #include "approx.h"
@@ -13,7 +13,7 @@ struct pair {
 	double v[LANES][2];
 };
 
-/* The operand at *io_k, which goes on to the next one. */
+/* Reads the operand at *io_k, and advances *io_k. */
 static void pair(struct sass_x *x, const struct sass_insn *in, unsigned *io_k, struct pair *ret)
 {
 	const struct sass_opd *o = &in->o[(*io_k)++];
@@ -52,7 +52,7 @@ static enum sass_next put_pair(
 	return N_NEXT;
 }
 
-/* .F32: the lower halves' sum as a float. */
+/* .F32: the sum of the lower halves as a float. */
 enum sass_next op_hadd2(struct sass_x *x, const struct sass_insn *in)
 {
 	struct pair a, b;
@@ -80,8 +80,8 @@ enum sass_next op_hmul2(struct sass_x *x, const struct sass_insn *in)
 	return put_pair(x, in, &a, k);
 }
 
-/* A product is exact in a double; the sum is made odd where it was not, so that rounding twice
- * cannot err. */
+/* The product is exact in a double. An inexact sum is rounded to odd, so that a second rounding
+ * is correct. */
 static double fma_odd(double a, double b, double c)
 {
 	double p = a * b, s = p + c, t = s - p, err = (p - (s - t)) + (c - t);

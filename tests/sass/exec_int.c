@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Integer, logic and predicate instructions, and moves. The same function serves the form on
- * uniform registers. All lanes are computed, results go to those of the mask. */
+/* Integer, logic and predicate instructions, and moves. The same function handles the form with
+ * uniform registers. All lanes are computed, but only lanes of the mask get results. */
 #include "sass_ops.h"
 
 #define EACH for (unsigned i = 0; i < LANES; i++)
-/* The operand number k behind the predicates that are results. */
+/* Operand k after the predicate results. */
 #define SRC(k)    (&in->o[in->n_pred_out + 1 + (k)])
 #define GET(k, t) get32(x, SRC(k), t)
 #define N_SRC     ((unsigned)(in->n - in->n_pred_out - 1))
 
 static const struct sass_opd pred_true = {.kind = O_PRED, .reg = PT};
 
-/* The k-th operand behind the first one that is a predicate among the sources; PT where none is. */
+/* Predicate operand number k after the first one among the sources; PT if there is none. */
 static const struct sass_opd *pred_src(const struct sass_insn *in, unsigned k)
 {
 	return k < N_SRC ? SRC(k) : &pred_true;
@@ -33,8 +33,8 @@ enum sass_next op_mov(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* Three summands and up to two carries; a negative one is its complement plus one, and both count
- * for the carry. */
+/* Three summands and up to two carries. A negated summand is its complement plus one, and both
+ * may set the carry. */
 enum sass_next op_iadd3(struct sass_x *x, const struct sass_insn *in)
 {
 	lanes32 r, t;
@@ -47,7 +47,7 @@ enum sass_next op_iadd3(struct sass_x *x, const struct sass_insn *in)
 		const uint32_t *v = get_word(x, o, 0, t);
 
 		if (o->neg && o->kind == O_IMM)
-			EACH sum[i] += 0u - v[i]; /* a constant: only written so */
+			EACH sum[i] += 0u - v[i]; /* a constant, merely written with a minus sign */
 		else if (o->neg)
 			EACH sum[i] += (uint64_t)~v[i] + !ex;
 		else if (o->inv)
@@ -100,7 +100,7 @@ static enum sass_next imad_wide(struct sass_x *x, const struct sass_insn *in)
 		out |= (uint32_t)(s >> 64 != 0) << i;
 	}
 	if (has(in, M_HI)) {
-		/* The upper half alone. */
+		/* Keeps only the upper half. */
 		lanes32 h;
 		EACH h[i] = (uint32_t)(r[i] >> 32);
 		put32(x, &in->o[0], h);
@@ -135,7 +135,7 @@ enum sass_next op_imad(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* (a << s) + b; .HI: the upper half of (c:a << s), c being a's sign with .SX32. */
+/* (a << s) + b; .HI: the upper half of (c:a << s); with .SX32, c is a's sign. */
 enum sass_next op_lea(struct sass_x *x, const struct sass_insn *in)
 {
 	lanes32 r, ta, tb, tc, ts;
@@ -179,7 +179,7 @@ static uint32_t lut3(uint32_t a, uint32_t b, uint32_t c, unsigned lut)
 	return r;
 }
 
-/* LOP3.LUT [p,] d, a, b, c, lut, q: p = d is not zero, or q. */
+/* LOP3.LUT [p,] d, a, b, c, lut, q: p is true if d is not zero or q is true. */
 enum sass_next op_lop3(struct sass_x *x, const struct sass_insn *in)
 {
 	bool pred = in->o[0].kind == O_PRED || in->o[0].kind == O_UPRED;
@@ -212,7 +212,7 @@ enum sass_next op_plop3(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* SHF.{L,R} d, lo, shift, hi: of hi:lo, the lower half or (.HI) the upper one. */
+/* SHF.{L,R} d, lo, shift, hi: shifts hi:lo, and returns the lower half or (.HI) the upper one. */
 enum sass_next op_shf(struct sass_x *x, const struct sass_insn *in)
 {
 	lanes32 r, ta, tb, tc;
@@ -274,7 +274,7 @@ enum sass_next op_prmt(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* op: FSEL, whose operands have signs of floats. */
+/* op: 1 for FSEL, whose operands have floats' signs. */
 enum sass_next op_sel(struct sass_x *x, const struct sass_insn *in)
 {
 	lanes32 r, ta, tb;
@@ -294,7 +294,7 @@ static uint32_t combine(const struct sass_insn *in, uint32_t v, uint32_t q)
 }
 
 /* ISETP p, q, a, b, c [, e]: p = (a ? b) with c, q = !(a ? b) with c. .EX: a and b are upper
- * halves, e what the lower ones gave. */
+ * halves, and e is the result for the lower ones. */
 enum sass_next op_isetp(struct sass_x *x, const struct sass_insn *in)
 {
 	lanes32 ta, tb;
@@ -310,7 +310,7 @@ enum sass_next op_isetp(struct sass_x *x, const struct sass_insn *in)
 		lt |= (uint32_t)less << i;
 		eq |= (uint32_t)(a[i] == b[i]) << i;
 	}
-	/* Of equal ones: whether the comparison holds. */
+	/* Whether the comparison holds for equal operands. */
 	low = has(in, M_EX) ? get_pred(x, o + 5)
 			    : (has(in, M_LE) || has(in, M_GE) || has(in, M_EQ) ? ~0u : 0);
 	if (has(in, M_EQ))
@@ -400,7 +400,8 @@ enum sass_next op_popc(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* The highest bit that is set, or (signed) differs from the sign; .SH: as a shift to the left. */
+/* The highest bit that is set or (signed) differs from the sign; .SH: as the left shift that
+ * would move it to the top. */
 enum sass_next op_flo(struct sass_x *x, const struct sass_insn *in)
 {
 	lanes32 r, t;
@@ -434,7 +435,7 @@ enum sass_next op_brev(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* b bits from bit a on. */
+/* b bits, from bit a upwards. */
 enum sass_next op_bmsk(struct sass_x *x, const struct sass_insn *in)
 {
 	lanes32 r, ta, tb;
@@ -450,7 +451,7 @@ enum sass_next op_bmsk(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* The lower b bits of a, extended. */
+/* The lower b bits of a, zero- or sign-extended. */
 enum sass_next op_sgxt(struct sass_x *x, const struct sass_insn *in)
 {
 	lanes32 r, ta, tb;
@@ -475,8 +476,9 @@ static int32_t piece(uint32_t v, unsigned bits, unsigned k, bool sign)
 	return sign ? (int32_t)(u << (32 - bits)) >> (32 - bits) : (int32_t)u;
 }
 
-/* IDP.4A.a.b and IDP.2A.{LO,HI}.a.b: which of both is signed is in the order of the name, which
- * modifiers do not keep; so both of bytes are the same sign, or it is not known. */
+/* IDP.4A.a.b and IDP.2A.{LO,HI}.a.b: the order in the name says which operand is signed, but the
+ * list of modifiers does not keep the order. So for bytes, both must have the same signedness;
+ * otherwise the instruction counts as unknown. */
 enum sass_next op_idp(struct sass_x *x, const struct sass_insn *in)
 {
 	lanes32 r, ta, tb, tc;
@@ -498,7 +500,7 @@ enum sass_next op_idp(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* P2R d, PR, a, mask: predicates as bits, under the mask; a's others. */
+/* P2R d, PR, a, mask: predicates as bits where the mask is set; a's bits elsewhere. */
 enum sass_next op_p2r(struct sass_x *x, const struct sass_insn *in)
 {
 	lanes32 r, ta, tm;
@@ -532,7 +534,7 @@ enum sass_next op_r2p(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* R2UR [p,] ur, r: the first lane's value; p: the lanes that have it. */
+/* R2UR [p,] ur, r: the first lane's value; p: the lanes that have the same value. */
 enum sass_next op_r2ur(struct sass_x *x, const struct sass_insn *in)
 {
 	bool pred = in->o[0].kind == O_PRED;
@@ -594,14 +596,14 @@ static uint32_t special(const struct sass_x *x, int64_t sr, unsigned i)
 	case SR_VIRTUALSMID:
 		return b->smid;
 	case SR_VIRTID:
-		/* Where a block runs: the SM, its slot in it, the warp. */
+		/* Identifies where a thread runs: the SM, the block's slot, the warp. */
 		return b->smid << 20 | (b->slot * b->n_warps + x->w->index) << 8;
 	default:
 		return 0;
 	}
 }
 
-/* op: CS2R, which writes a pair. */
+/* op: 1 for CS2R, which writes a register pair. */
 enum sass_next op_s2r(struct sass_x *x, const struct sass_insn *in)
 {
 	lanes32 r, hi = {0};

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Loads, stores and atomic operations. Global memory is the virtual GPU's, bounds included; shared
- * memory is an array of the block's, in which the device has the first KiB; local memory is an
- * array a thread. A generic address is one of these by its upper half, as in the virtual GPU. */
+/* Loads, stores and atomic operations. Global memory is the virtual GPU's, with its bounds.
+ * Shared memory is an array for each block, whose first KiB is the device's. Local memory is an
+ * array for each thread. The upper half of a generic address selects one of these, as in the
+ * virtual GPU. */
 #include "sass_ops.h"
 
 #include "dev/cpu/mem.h"
@@ -78,7 +79,7 @@ static const struct sass_opd *memory_opd(const struct sass_insn *in, unsigned fr
 	return NULL;
 }
 
-/* Addresses of an operand: 64 bits in global and generic memory. */
+/* Computes an operand's addresses: 64 bits in global and generic memory. */
 static void addresses(struct sass_x *x, const struct sass_opd *o, enum space space, uint64_t *ret)
 {
 	const struct sass_warp *w = x->w;
@@ -93,7 +94,7 @@ static void addresses(struct sass_x *x, const struct sass_opd *o, enum space spa
 
 		if (o->reg != RZ) {
 			a = w->r[o->reg][i];
-			/* Of an operand that only has a register, its pair. */
+			/* An operand that has only a register uses the register pair. */
 			if (o->wide || (wide && o->ureg >= URZ))
 				a |= (uint64_t)w->r[o->reg + 1][i] << 32;
 			a *= o->scale ? o->scale : 1;
@@ -112,7 +113,7 @@ static uint32_t access_bytes(const struct sass_insn *in)
 	return has(in, M_128) ? 16 : has(in, M_64) ? 8 : 4;
 }
 
-/* Threads of other blocks may write at the same time: one access where the machine has it. */
+/* Threads of other blocks may write at the same time, so use a single access where the host can. */
 static void read_memory(const uint8_t *p, uint32_t bytes, uint32_t v[4])
 {
 	uint64_t w[2] = {0};
@@ -292,7 +293,7 @@ static void values(struct sass_x *x, const struct sass_opd *o, bool wide, uint64
 	EACH ret[i] = v[i];
 }
 
-/* ATOMG p, r, address, v [, swap]; ATOMS r, …; RED address, v. op & 4: nothing is returned. */
+/* ATOMG p, r, address, v [, swap]; ATOMS r, …; RED address, v. op & 4: there is no result. */
 enum sass_next op_atom(struct sass_x *x, const struct sass_insn *in)
 {
 	const struct sass_opd *m = memory_opd(in, 0), *v = m + 1;
@@ -327,7 +328,7 @@ enum sass_next op_atom(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* ---- others ---- */
+/* ---- other memory instructions ---- */
 
 enum sass_next op_ldc(struct sass_x *x, const struct sass_insn *in)
 {
@@ -337,7 +338,7 @@ enum sass_next op_ldc(struct sass_x *x, const struct sass_insn *in)
 
 	if (in->n != 2 || c->kind != O_CONST)
 		return sass_unknown(x, in, "operands");
-	/* The register of the address may be one of the result. */
+	/* The result may overwrite the address register. */
 	for (uint32_t k = 0; k < (bytes + 3) / 4; k++) {
 		const uint32_t *v = get_word(x, c, k, t);
 		EACH r[k][i] = bytes == 1 ? v[i] & 0xff : bytes == 2 ? v[i] & 0xffff : v[i];
@@ -348,7 +349,7 @@ enum sass_next op_ldc(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* LDGSTS [shared], [global]: done at once. */
+/* LDGSTS [shared], [global]: completes at once. */
 enum sass_next op_ldgsts(struct sass_x *x, const struct sass_insn *in)
 {
 	uint32_t bytes = access_bytes(in), v[4];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The virtual GPU's blocks, replaced: this file's functions stand in for those of exec.c by the
- * linker's --wrap, and all that is above them (driver, streams, placing on SMs) is the virtual
- * GPU's. A module is compiled when its first block is made; why one cannot be is that block's
- * fault, so that it reaches whoever launched it. */
+/* Replaces the virtual GPU's blocks: the linker's --wrap substitutes this file's functions for
+ * those of exec.c. Everything above them (driver, streams, placement on SMs) is the virtual
+ * GPU's own. A module is compiled when its first block is created. If that fails, the reason
+ * becomes the block's fault, so that it reaches the launching program. */
 #include "sass.h"
 
 #include "dev/cpu/code.h"
@@ -14,15 +14,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define STACK_MORE (16u << 10) /* recursion, which ptxas does not count */
+#define STACK_MORE (16u << 10) /* room for recursion, which ptxas does not count */
 
-/* What was compiled of a module. */
+/* The compiled code of a module. */
 struct loaded {
 	struct loaded *next;
 	const struct vgpu_module *mod;
 	pthread_mutex_t lock;
 	bool done;
-	struct sass_code *code; /* NULL: failed */
+	struct sass_code *code; /* NULL if compilation failed */
 	char why[600];
 	struct sass_kernel *kernels;
 	uint32_t n_kernels;
@@ -73,7 +73,7 @@ void __wrap_vgpu_module_free(struct vgpu_module *mod)
 	__real_vgpu_module_free(mod);
 }
 
-/* ---- what a kernel needs ---- */
+/* ---- registers and memory that a kernel needs ---- */
 
 static uint32_t most_register(const struct sass_code *c)
 {
@@ -174,7 +174,7 @@ static bool is_function(uint64_t v)
 	return v >> 32 == VGPU_FUNC_BASE >> 32;
 }
 
-/* Addresses of functions in .global variables: offsets of bank 2, as in the cubin. */
+/* Sets the function addresses in .global variables to offsets in bank 2, as in the cubin. */
 static void point_functions(struct loaded *l)
 {
 	const struct sass_code *c = l->code;
@@ -220,7 +220,7 @@ static void load(struct loaded *l)
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* ---- banks of constants ---- */
+/* ---- constant banks ---- */
 
 static uint8_t *new_bank(struct vgpu_block *b, unsigned n, uint32_t bytes)
 {
@@ -264,8 +264,8 @@ static void copy_constants(uint8_t *to, const uint8_t *from, uint64_t bytes)
 	}
 }
 
-/* .const variables: each has the values that it has on the virtual GPU, but for addresses of
- * functions. These stay as in the cubin: offsets of bank 2, which has the addresses. */
+/* .const variables have the same values as on the virtual GPU, except for function addresses.
+ * These stay as in the cubin: offsets in bank 2, which holds the addresses. */
 static void fill_bank3(struct vgpu_block *b, struct vgpu_module *mod)
 {
 	const struct sass_code *code = b->kernel->code;

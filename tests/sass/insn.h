@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What stands in machine code: kinds of operands, modifiers, special registers. The first of three
- * headers: insn.h, what an instruction is made of; code.h, a module as it was decoded; sass.h,
+/* The parts of machine code: kinds of operands, modifiers, special registers. There are three
+ * headers: insn.h has the parts of an instruction, code.h a decoded module, and sass.h the
  * blocks that run it. Names are nvdisasm's. */
 #ifndef HEDDLE_TEST_SASS_INSN_H
 #define HEDDLE_TEST_SASS_INSN_H
@@ -17,7 +17,7 @@
 #define URZ     63
 #define PT      7
 #define MAX_OPD 9
-/* The first KiB of shared memory is the device's. */
+/* The device reserves the first KiB of shared memory. */
 #define SHARED_RESERVED 1024u
 #define CODE_BASE       0x0002000000000000ull
 #define CODE_SECTION    0x1000000ull
@@ -33,7 +33,7 @@ enum sass_opd_kind {
 	O_FLOAT,
 	O_CONST, /* c[bank][reg + ureg + imm] */
 	O_MEM,   /* [reg + ureg + imm] */
-	O_LABEL, /* imm: address of code */
+	O_LABEL, /* imm: code address */
 	O_SPECIAL,
 	O_BARRIER,   /* B0 to B15 */
 	O_ALL_PREDS, /* PR; wide: UPR */
@@ -41,7 +41,7 @@ enum sass_opd_kind {
 };
 
 struct sass_opd {
-	uint8_t kind, reg, ureg, half; /* half: 1: .H0_H0, 2: .H1_H1, 3: .H0_H1 spelled out */
+	uint8_t kind, reg, ureg, half; /* half: 1: .H0_H0, 2: .H1_H1, 3: explicit .H0_H1 */
 	bool neg, abs, inv, wide;      /* inv: ! or ~; wide: the address register is a pair */
 	uint8_t bank, scale;
 	int64_t imm; /* of O_SPECIAL: enum sass_special */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* nvdisasm's listing of a cubin (-c), line by line: sections of code, labels, instructions. An
- * address of code is the section's number and the offset in it; so jumps to labels, calls of
- * functions in other sections and addresses in registers are all the same kind of number. */
+/* Parses nvdisasm's listing of a cubin (-c), line by line: code sections, labels, instructions.
+ * A code address consists of a section's number and an offset in it. So jumps to labels, calls
+ * of functions in other sections, and addresses in registers all use the same numbers. */
 #include "sass.h"
 
 #include <ctype.h>
@@ -29,7 +29,7 @@ static int grow(void **at, uint32_t n, uint32_t *cap, size_t size)
 static int add_label(struct sass_code *c, const char *name)
 {
 	const struct sass_section *s = &c->sections[c->n_sections - 1];
-	/* Of the instruction that comes next. */
+	/* The label belongs to the next instruction. */
 	uint64_t at = s->n ? c->insns[s->first + s->n - 1].at + 16ull : 0;
 	int r = grow((void **)&c->labels, c->n_labels, &c->cap_labels, sizeof(*c->labels));
 
@@ -78,7 +78,7 @@ static int parse_line(struct sass_code *c, char *line)
 		s = end + 2;
 		while (isspace((unsigned char)*s))
 			s++;
-		/* What stands behind the last semicolon is the encoding, which -c leaves out. */
+		/* The instruction's encoding may follow the last semicolon; -c omits it. */
 		end = strrchr(s, ';');
 		if (!end)
 			return -EINVAL;
@@ -91,7 +91,7 @@ static int parse_line(struct sass_code *c, char *line)
 	end[-1] = 0;
 	if (!strncmp(s, ".text.", 6))
 		return add_section(c, s + 6);
-	/* A kernel's own label stands ahead of its section's. */
+	/* A kernel's own label comes before its section. */
 	return c->n_sections ? add_label(c, s) : 0;
 }
 
@@ -106,7 +106,8 @@ int64_t sass_label(const struct sass_code *c, const char *name)
 	return -1;
 }
 
-/* A section's name as a label stands behind the section before it; it is found by the section. */
+/* Drops labels with a section's name: they appear at the end of the preceding section, and such
+ * names are looked up as sections. */
 static void drop_misplaced(struct sass_code *c)
 {
 	uint32_t n = 0;

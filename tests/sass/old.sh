@@ -3,16 +3,17 @@
 # Copyright 2026 The heddle authors
 #
 # usage: old.sh BUILD
-# Forms that were wrong on a GPU while the virtual GPU had them right: the machine code of the old text
-# must differ from the plain kernels', and that of today's text must not. An old text is today's text
-# with an edit, made on its way to ptxas:
-#   preempt   no .maxnreg line: ptxas 12.8 to 13.3 then compute a value anew from a register that
-#             they have overwritten. With other versions this case is left out, with a note.
-#   weave     no `bar.warp.sync -1` in the woven kernel (pairs: old.txt): lanes that a branch parts then reach a block
-#             barrier or a vote apart, as before weaving gave them places to meet
-# And va-async.ptx is such a text itself, which hangs.
-# LIMIT (120), PTXAS, NVDISASM: as for sass.sh. Exit status: 1 if an old text is not found, or if
-# today's is wrong or does not run; 77 without ptxas or nvdisasm.
+# Forms that failed on a GPU although the virtual GPU ran them correctly: the machine code of the
+# old text must give other results than the plain kernels, and that of today's text must not. An
+# old text is today's text, edited on its way to ptxas:
+#   preempt   no .maxnreg line: ptxas 12.8 to 13.3 then compute a value again from a register that
+#             they have overwritten. With other versions this case is skipped, with a note.
+#   weave     no `bar.warp.sync -1` in the woven kernel (pairs: old.txt): lanes that diverge at a
+#             branch then reach a block barrier or a vote separately, as they did before weaving
+#             added places to reconverge
+# va-async.ptx is an old text itself, which hangs. LIMIT (default: 120), PTXAS, NVDISASM: as for
+# sass.sh. Exit status: 1 if an old text is not found, or if today's is wrong or does not run; 77
+# without ptxas or nvdisasm.
 set -eu
 build=$(cd "$1" && pwd)
 what=old
@@ -24,7 +25,8 @@ sass_open "$build"
 export SASS_PTXAS="$PTXAS"
 bad=0 cases=0
 
-# The compiler of old texts. Its path is part of the cache's key, so $work keeps results apart.
+# The compiler of old texts. Its path is part of the cache's key, so results stay separate in
+# $work.
 cat >"$work/ptxas" <<'SH'
 #!/bin/sh
 for word; do
@@ -37,7 +39,8 @@ exec "$SASS_PTXAS" "$@"
 SH
 chmod +x "$work/ptxas"
 
-# run ARG...: heddle on machine code. Prints "right", "wrong" or what else happened.
+# run ARG...: runs heddle with the machine-code driver. Prints "right", "wrong", or what else
+# happened.
 run() {
 	status=0
 	(cd "$build" && HEDDLE_VGPU=sass-$sass_id timeout -k 5 "${LIMIT:-120}" "$tree/heddle" "$@") \
@@ -51,12 +54,12 @@ run() {
 	esac
 }
 
-# old COMMAND...: the command, with old texts.
+# old COMMAND...: runs the command with old texts.
 old() {
 	PTXAS="$work/ptxas" "$@"
 }
 
-# judge NAME NOW OLD
+# judge NAME NOW OLD: prints both results, and counts a case that is wrong.
 judge() {
 	cases=$((cases + 1))
 	echo "$1: today's text: $2; old text: $3"
@@ -66,7 +69,7 @@ judge() {
 	esac
 }
 
-# sort_form: runs the preemptible form of the kernel that ptxas gets wrong, on machine code.
+# sort_form: runs the preemptible form of the kernel that ptxas miscompiles, as machine code.
 sort_form() {
 	kernel='kernels/clang/sort.ptx sort --grid 4 --block 256'
 	cd "$build"
@@ -109,8 +112,8 @@ while IFS='|' read -r options first second <&3; do
 	set +f
 	judge "$name" "$(run "$@")" "$(old run "$@")"
 done 3<"$here/old.txt"
-# The text itself, from before the correction, with struct ctl_args of both kernels (grids of 7,3 and 4).
-# The virtual GPU must run it, or it would hang for another reason.
+# The old text itself, with struct ctl_args of both kernels (grids of 7,3 and 4). The virtual GPU
+# must run it; otherwise it might hang for another reason.
 if [ -e "$build/kernels/clang/va.ptx" ] && [ -e "$build/kernels/clang/async.ptx" ]; then
 	zero=00000000 one=01000000
 	va=hex:$zero$zero$zero${zero}15000000${zero}0700000003000000$one$zero$zero$zero$zero${zero}9224492455555555$zero$zero$zero$zero

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Operands: 32 lanes of values from registers, uniform registers, constants and immediates, with
- * sign, magnitude and complement applied; and results, written for the lanes of the mask alone. A
- * uniform register gets the value of the first lane. */
+/* Reads operands: 32 lanes of values from registers, uniform registers, constants and
+ * immediates, with sign, magnitude and complement applied. Writes results, only for the lanes of
+ * the mask. A uniform register gets the first lane's value. */
 #include "sass.h"
 
 static uint32_t ureg(const struct sass_warp *w, unsigned k)
@@ -17,7 +17,7 @@ static void fill32(uint32_t *to, uint32_t v)
 		to[i] = v;
 }
 
-/* c[bank][reg + ureg + imm]; what lies behind the bank's end reads as zero. */
+/* c[bank][reg + ureg + imm]; reads beyond the bank's end give zero. */
 static void read_const(struct sass_x *x, const struct sass_opd *o, unsigned more, uint32_t *to)
 {
 	const struct vgpu_block *b = x->b;
@@ -41,7 +41,7 @@ static void read_const(struct sass_x *x, const struct sass_opd *o, unsigned more
 	}
 }
 
-/* The operand's word number k (registers behind the first), as it is. */
+/* The operand's word number k (k registers after the first), unmodified. */
 const uint32_t *get_word(struct sass_x *x, const struct sass_opd *o, unsigned k, uint32_t *tmp)
 {
 	switch (o->kind) {
@@ -107,7 +107,7 @@ static const uint64_t *pair(struct sass_x *x, const struct sass_opd *o, uint64_t
 const uint64_t *get64(struct sass_x *x, const struct sass_opd *o, uint64_t *tmp)
 {
 	if (o->kind == O_IMM) {
-		/* 32 bits, extended by sign. */
+		/* 32 bits, sign-extended. */
 		uint32_t u = o->neg ? 0 - (uint32_t)o->imm : (uint32_t)o->imm;
 		u = o->inv ? ~u : u;
 		for (unsigned i = 0; i < LANES; i++)

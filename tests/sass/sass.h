@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Machine code (SASS) of one module, as decoded from nvdisasm's listing, and the state of blocks
- * that run it. The code runs behind the virtual GPU's driver: memory, streams and launches are the
- * driver's; only loading also compiles, and blocks are stepped here (hook.c).
+/* Machine code (SASS) of one module, decoded from nvdisasm's listing, and the state of blocks
+ * that run it. The code runs below the virtual GPU's driver, which provides memory, streams and
+ * launches. Loading also compiles, and hook.c steps the blocks.
  *
- * A part is a set of lanes of one warp that run together, at one place. Parts split at branches and
- * meet only where the code says so: at BSYNC, at WARPSYNC. Nothing else joins lanes, even where two
- * parts come to the same place: this is what ptxas may not assume and does. Predicates are a bit a
- * lane. Uniform registers belong to the warp: each part that passes executes the instruction. */
+ * A part is a set of lanes of one warp that run together, at one instruction. Parts split at
+ * branches and reconverge only where the code says so, at BSYNC and WARPSYNC. Nothing else joins
+ * lanes, even if two parts are at the same instruction: ptxas must not rely on that, but does.
+ * Predicates have one bit for each lane. Uniform registers belong to the warp: each part
+ * executes an instruction on them. */
 #ifndef HEDDLE_TEST_SASS_H
 #define HEDDLE_TEST_SASS_H
 
 #include "code.h"
 
-/* ---- running ---- */
+/* ---- running warps ---- */
 
 enum sass_part_state {
 	P_READY,
 	P_BSYNC,    /* arg: the convergence barrier */
-	P_WARPSYNC, /* arg: the lanes it waits for */
-	P_COLLECT,  /* likewise, at WARPSYNC.COLLECTIVE */
-	P_BAR,      /* arg: the block barrier */
+	P_WARPSYNC, /* arg: the lanes for which it waits */
+	P_COLLECT,  /* the same, at WARPSYNC.COLLECTIVE */
+	P_BAR,      /* arg: number of the block barrier */
 };
 
 struct sass_part {
@@ -31,16 +32,16 @@ struct sass_part {
 
 struct sass_warp {
 	uint32_t index, existing, live;
-	uint32_t n, current; /* parts */
-	uint32_t ran;        /* instructions of the current one since it got its turn */
+	uint32_t n, current; /* number of parts */
+	uint32_t ran;        /* instructions that the current part has run in its turn */
 	bool asleep;
 	struct sass_part part[LANES];
 	uint32_t pred[8];
 	uint32_t ur[64];
 	uint32_t upred;               /* bit 7 is always set */
-	uint32_t b[16][LANES];        /* the lanes that each lane waits for at BSYNC */
-	uint32_t back[LANES];         /* where each lane goes on after ENDCOLLECTIVE */
-	uint32_t red_count, red_pred; /* B2R.RESULT */
+	uint32_t b[16][LANES];        /* the lanes for which each lane waits at BSYNC */
+	uint32_t back[LANES];         /* where each lane continues after ENDCOLLECTIVE */
+	uint32_t red_count, red_pred; /* results for B2R.RESULT */
 	uint32_t tid[3][LANES];
 	uint32_t (*r)[LANES];
 };
@@ -69,7 +70,7 @@ struct vgpu_block {
 	struct sass_bar bar[16];
 	struct vgpu_fault fault;
 	uint64_t clock, ran;
-	uint32_t random; /* 0: turns of one length, in order */
+	uint32_t random; /* 0: turns of equal length, in order */
 	uint64_t range_base, range_end, range_generation;
 };
 
@@ -78,16 +79,17 @@ struct sass_x {
 	struct sass_warp *w;
 	struct sass_part *part;
 	const struct sass_code *code;
-	uint32_t active, mask; /* of the part; less those that the guard leaves out */
+	uint32_t active, mask; /* lanes of the part; those of them that the guard lets run */
 };
 
 void sass_fault(struct sass_x *x, const struct sass_insn *in, enum vgpu_fault_kind kind,
 	unsigned lane, const char *fmt, ...) HD_PRINTF(5, 6);
 enum sass_next sass_unknown(struct sass_x *x, const struct sass_insn *in, const char *what);
 
-/* warp.c: parts and convergence */
-struct sass_part *sass_split(struct sass_x *x, uint32_t lanes); /* into a new part, same pc */
-void sass_remove(struct sass_x *x, uint32_t lanes);             /* they exit */
+/* Parts and reconvergence, defined in warp.c. */
+/* moves them to a new part, same pc */
+struct sass_part *sass_split(struct sass_x *x, uint32_t lanes);
+void sass_remove(struct sass_x *x, uint32_t lanes); /* the lanes exit */
 void sass_barriers_check(struct sass_x *x, struct sass_warp *w);
 void sass_give_turn(struct sass_warp *w);
 void sass_bar_check(struct sass_x *x, unsigned id);
@@ -95,26 +97,26 @@ sass_fn op_bssy, op_bsync, op_break, op_bmov, op_warpsync, op_endcollective, op_
 	op_call, op_ret, op_exit, op_yield, op_bar, op_b2r, op_nanosleep, op_vote, op_shfl,
 	op_match, op_redux, op_lepc, op_trap;
 
-/* Reading operands: a pointer to 32 values, maybe tmp. */
+/* Reads operands: returns a pointer to 32 values, which may be tmp. */
 typedef uint32_t lanes32[LANES];
 typedef uint64_t lanes64[LANES];
 const uint32_t *get32(struct sass_x *x, const struct sass_opd *o, uint32_t *tmp);
 const uint32_t *get_f32(struct sass_x *x, const struct sass_opd *o, uint32_t *tmp);
-/* A register pair, or 32 bits extended by sign if they are an immediate or asked for so. */
+/* A register pair; or 32 bits, sign-extended if they are an immediate or if requested. */
 const uint64_t *get64(struct sass_x *x, const struct sass_opd *o, uint64_t *tmp);
 const uint64_t *get_f64(struct sass_x *x, const struct sass_opd *o, uint64_t *tmp);
 uint32_t get_pred(struct sass_x *x, const struct sass_opd *o);
 void put32(struct sass_x *x, const struct sass_opd *o, const uint32_t *v);
 void put64(struct sass_x *x, const struct sass_opd *o, const uint64_t *v);
 void put_pred(struct sass_x *x, const struct sass_opd *o, uint32_t bits);
-/* Registers behind the first one: n of them. */
+/* Access the k-th register after the operand's first. */
 void put_word(struct sass_x *x, const struct sass_opd *o, unsigned k, const uint32_t *v);
 const uint32_t *get_word(struct sass_x *x, const struct sass_opd *o, unsigned k, uint32_t *tmp);
-/* Memory; NULL after a fault. */
+/* Returns memory, or NULL after a fault. */
 uint8_t *sass_global(struct sass_x *x, const struct sass_insn *in, unsigned lane, uint64_t addr,
 	uint32_t bytes, bool write);
 
-/* Where a call of a function that the driver provides goes to: no such function is there. */
+/* The call target for a function that the driver would provide; there is no such function here. */
 uint64_t sass_builtin(const char *name);
 
 static inline float f32_of(uint32_t u)

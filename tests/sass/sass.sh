@@ -3,25 +3,27 @@
 # Copyright 2026 The heddle authors
 #
 # usage: sass.sh BUILD plain|preempt|pairs|tasks [FILTER]
-# Machine code without a GPU: ptxas compiles every kernel of BUILD's kernels/list.txt for sm_90, and
-# tests/sass interprets nvdisasm's listing of it behind the virtual GPU's own driver.
-#   plain     each kernel as it is; memory is compared with the virtual GPU's. A kernel that differs
-#             is compiled again without contraction, which the virtual GPU does not do; if it has
-#             approximate instructions, floats that are the same to 20 bits are "close", which is right
-#   preempt   its preemptible form, which yields every 5 blocks. ORDER (row, column, hilbert): in which its
-#             workers take blocks
-#   pairs     PAIRS (40) random pairs from SEED (1), in every way (tests/exec/pairs.sh)
+# Runs machine code without a GPU: ptxas compiles every kernel of BUILD's kernels/list.txt for
+# sm_90, and tests/sass interprets nvdisasm's listing of it below the virtual GPU's own driver.
+#   plain     each kernel as it is; compares memory with the virtual GPU's. A kernel that differs
+#             is compiled again without contraction, which the virtual GPU does not do. If it has
+#             approximate instructions, floats that agree in 20 bits are "close", which counts as
+#             right
+#   preempt   its preemptible form, which yields every 5 blocks. ORDER (row, column, hilbert): the
+#             order in which its workers take blocks
+#   pairs     PAIRS (default: 40) random pairs from SEED (default: 1), in every way
+#             (tests/exec/pairs.sh)
 #   tasks     each kernel as tasks of a pool (tests/rt/tasks_same.c)
-# Memory of preempt, pairs and tasks is compared with the plain kernel's machine code, so that a
-# difference is never one of approximate instructions (MUFU). Kernels of tests/exec/unordered.txt
-# must only end without an error: their outputs depend on the order of blocks.
-# FILTER: an extended regular expression that selects lines of the list. PART=k/n: the k-th of n parts.
-# JOBS (2) runs at a time; LIMIT (120) seconds a run. VERBOSE=1 also prints what is the same.
-# PTXAS, NVDISASM: the programs; tools.sh says where they are looked for otherwise.
-# A run that reaches an instruction without semantics is "not run": its opcode is printed, and it
-# counts as not right. A form that heddle refuses to make is "refused" and counts neither way.
-# Exit status: 1 if memory differs anywhere, or if fewer than RIGHT (90) of 100 forms are the same;
-# 77 without ptxas, nvdisasm or a kernel that FILTER selects.
+# For preempt, pairs and tasks, memory is compared with the plain kernel's machine code, so that
+# approximate instructions (MUFU) cause no difference. Kernels of tests/exec/unordered.txt must
+# only end without an error: their outputs depend on the order of blocks. FILTER: extended regular
+# expression that selects lines of the list. PART=k/n: the k-th of n parts. JOBS: runs at a time
+# (default: 2); LIMIT: timeout of a run in seconds (default: 120). VERBOSE=1 also prints forms that
+# are the same. PTXAS, NVDISASM: the programs; without these, tools.sh searches for them. A run
+# that reaches an instruction without semantics is "not run": the script prints its opcode, and it
+# counts as not right. A form that heddle refuses to make is "refused", and does not count. Exit
+# status: 1 if memory differs anywhere, or if fewer than RIGHT (default: 90) of 100 forms are the
+# same; 77 without ptxas, nvdisasm or a kernel that FILTER selects.
 set -eu
 build=$(cd "$1" && pwd)
 what=$2
@@ -42,9 +44,9 @@ esac
 sass_open "$build"
 export exec refused
 
-# The verdict of one kernel; everything else reaches it through the environment.
+# Prints the verdict on one kernel; all other settings come from the environment.
 cat >"$work/one" <<'SH'
-# one FILE KERNEL TOOLCHAIN WORDS
+# usage: one FILE KERNEL TOOLCHAIN WORDS
 set -fu
 file=$1 kernel=$2 toolchain=$3 words=$4
 mine=$(mktemp -d "$work/run.XXXXXX")
@@ -53,7 +55,7 @@ export HEDDLE_VGPU="sass-$sass_id-${mine##*.}"
 cd "$build"
 name="$file $kernel [$words]"
 
-# attempt PROGRAM ARG...: runs it within the limit. Fails, and prints the verdict, if it fails.
+# attempt PROGRAM ARG...: runs it with the timeout. If it fails, prints the verdict and fails.
 attempt() {
 	status=0
 	timeout -k 5 "${LIMIT:-120}" "$@" >"$mine/out" 2>&1 || status=$?
@@ -68,7 +70,7 @@ attempt() {
 	return 1
 }
 
-# exec_to TAG PROGRAM OPTION...: runs the kernel; each buffer goes to a file.
+# exec_to TAG PROGRAM OPTION...: runs the kernel, and writes each buffer to a file.
 exec_to() {
 	tag=$1 program=$2
 	shift 2
@@ -94,7 +96,7 @@ same() {
 	done
 }
 
-# The dumps are floats which are the same to 20 bits.
+# Whether the dumps are floats that agree in 20 bits.
 close() {
 	while [ "$n" -gt 0 ]; do
 		for dump in want got; do
@@ -153,7 +155,8 @@ kernels() {
 		xargs -0 -r -n 4 -P "${JOBS:-2}" sh "$work/one"
 }
 
-# heddle for pairs.sh, which reads the last error alone: this puts a fault's place and reason there.
+# A wrapper of heddle for pairs.sh, which reads only the last error: it puts a fault's place and
+# reason there.
 cat >"$work/heddle" <<'SH'
 #!/bin/sh
 mine=$(mktemp -d "$work/run.XXXXXX")
@@ -170,7 +173,7 @@ exit $status
 SH
 chmod +x "$work/heddle"
 
-# Verdicts of pairs.sh as the others'. What its FAIL is, its text says.
+# Converts verdicts of pairs.sh to those of the other modes. The text of its FAIL says which.
 pairs() {
 	PAIRS=${PAIRS:-40} LIMIT=${LIMIT:-120} sh "$exec/pairs.sh" "$work/heddle" "$build/kernels/list.txt" cpu \
 		"$filter" >"$work/pairs" 2>&1 || :

@@ -3,9 +3,9 @@
 # Copyright 2026 The heddle authors
 #
 # usage: selftest.sh BUILD
-# Each way in which sass.sh can fail is made to happen by an edit of nvdisasm's listing: an
-# instruction without semantics is not run, one with wrong semantics gives other memory, and a loop
-# that never ends is a hang. Exit status 77 without ptxas or nvdisasm, but only after the case that needs neither.
+# Tests each way in which sass.sh can fail, by an edit of nvdisasm's listing: an instruction
+# without semantics is not run, one with wrong semantics changes memory, and an endless loop is a
+# hang. Exit status 77 without ptxas or nvdisasm, but only after the case that needs neither.
 set -eu
 build=$(cd "$1" && pwd)
 what=selftest
@@ -14,7 +14,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/tools.sh"
 bad=0
 
-# expect STATUS TEXT NAME COMMAND...: the command's exit status, and a text that it prints.
+# expect STATUS TEXT NAME COMMAND...: the command must have this exit status, and print this text.
 expect() {
 	want=$1 text=$2 name=$3 status=0
 	shift 3
@@ -42,14 +42,15 @@ if grep -q "$EDIT_IN" "$listing"; then sed "$EDIT" "$listing"; else cat "$listin
 SH
 chmod +x "$work/nvdisasm"
 
-# edited IN EDIT MODE: sass.sh on one kernel, its listings edited by sed where they hold IN.
+# edited IN EDIT MODE: runs sass.sh on one kernel; sed edits its listings if they contain IN.
 edited() (
 	unset SASS_CACHE PART VERBOSE RIGHT
 	export EDIT_IN="$1" EDIT="$2" NVDISASM="$work/nvdisasm" PAIRS=1 LIMIT="${4:-60}"
 	sh "$here/sass.sh" "$build" "$3" "^kernels/(clang/va|nvcc/va)[.]ptx"
 )
 
-# Plain kernels first, then only the forms: their reference is the plain kernel's machine code.
+# First plain kernels are edited, then only forms, whose reference is the plain kernel's machine
+# code.
 expect 0 ' 0 not run,' 'nothing planted' edited . '' plain
 expect 1 'not run: kernels' 'an instruction without semantics' edited . 's/FADD/FNONE/' plain
 expect 1 'FNONE' 'its name' edited . 's/FADD/FNONE/' plain

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Which part of which warp runs, and for how long: warps in turn, in each the part that ran last,
- * until it waits or yields; then the next part that can. A part that neither waits nor yields keeps
- * its warp for PART_TURN instructions and loses it at a jump backwards: the parts of a warp share
- * its uniform registers, and ptxas holds values there in code that only some lanes run. With
- * SASS_TURNS=SEED warps get turns of random length and order. */
+/* Chooses the part of a warp that runs, and for how long. Warps run in turn. In each, the part
+ * that ran last continues until it waits or yields; then the next part that can run follows. A
+ * part that does neither keeps its warp for PART_TURN instructions, and loses it at the next
+ * backward jump. (The parts of a warp share its uniform registers, in which ptxas holds values
+ * in code that only some lanes run.) With SASS_TURNS=SEED, warps get turns of random length and
+ * order. */
 #include "sass_ops.h"
 
 #include <stdarg.h>
@@ -61,7 +62,7 @@ static uint32_t guard_of(const struct sass_x *x, const struct sass_insn *in)
 	return in->guard_not ? ~v : v;
 }
 
-/* Up to n instructions of the current part; how many. */
+/* Runs up to n instructions of the current part; returns how many it ran. */
 static uint64_t run_part(struct sass_x *x, uint64_t n, uint64_t *io_threads)
 {
 	struct vgpu_block *b = x->b;
@@ -105,7 +106,8 @@ static uint64_t run_part(struct sass_x *x, uint64_t n, uint64_t *io_threads)
 	return did;
 }
 
-/* The next part that can run, from the current one on; false: none. */
+/* Chooses the next part that can run, starting with the current one. Returns false if there is
+ * none. */
 static bool choose(struct sass_warp *w)
 {
 	for (uint32_t k = 0; k < w->n; k++) {

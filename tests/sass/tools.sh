@@ -2,13 +2,13 @@
 # Copyright 2026 The heddle authors
 # shellcheck shell=sh
 #
-# What the scripts of this folder share: where ptxas and nvdisasm are, a folder in which programs find
-# the interpreter of machine code as their driver, and verdicts, counted. Sourced by scripts under set -eu.
+# Shared by the scripts of this folder, which source it under set -eu: finds ptxas and nvdisasm,
+# makes a folder in which programs find the machine-code interpreter as their driver, and counts
+# verdicts.
 # shellcheck disable=SC2034
 
-# sass_tool NAME: prints the path of the program, or nothing. It is looked for in PATH, in the wheels
-# of the active Python environment, in WHEELS (a folder that pip installed into by --target), and in
-# CUDA's folder.
+# sass_tool NAME: prints the path of the program, or nothing. Searches PATH, the wheels of the
+# active Python environment, WHEELS (a folder made by pip install --target), and CUDA's folder.
 sass_tool() {
 	command -v "$1" && return
 	for sass_at in "${VIRTUAL_ENV:-/nowhere}"/lib/python3*/site-packages/nvidia/*/bin \
@@ -18,8 +18,8 @@ sass_tool() {
 	return 0
 }
 
-# sass_open BUILD: sets work, a folder that is removed at exit, and tree, which holds the programs.
-# Skips the script without ptxas or nvdisasm.
+# sass_open BUILD: sets work, a folder that is removed at exit, and tree, the folder of the
+# programs. Skips the script without ptxas or nvdisasm.
 sass_open() {
 	build=$1
 	PTXAS=${PTXAS:-$(sass_tool ptxas)}
@@ -36,8 +36,8 @@ sass_open() {
 	trap 'rm -rf "$work" "/dev/shm/heddle-vgpu-$(id -u)-sass-$sass_id"*' EXIT
 	trap 'exit 1' INT TERM
 	SASS_CACHE=${SASS_CACHE:-$work/cache}
-	# Programs look for the virtual GPU from their own folder on; by this path, which meson sets, they
-	# would find the one that interprets PTX.
+	# Programs search for the virtual GPU from their own folder. With this path, which meson
+	# sets, they would find the one that interprets PTX.
 	unset LD_LIBRARY_PATH
 	tree=$work/tree
 	mkdir -p "$SASS_CACHE" "$tree/src/dev/cpu"
@@ -49,7 +49,8 @@ sass_open() {
 	export PTXAS NVDISASM SASS_CACHE work tree build what sass_id
 }
 
-# sass_count FILE: prints the verdicts that are not "same", and counts. Fails as sass.sh's head says.
+# sass_count FILE: prints the verdicts other than "same", and counts. Fails as described in the
+# head of sass.sh.
 sass_count() {
 	[ -s "$1" ] || {
 		echo "skipped: no kernel matches (no such compiler here)"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Parts of warps, and what splits and joins them. BSSY gives each of its lanes, in a convergence
- * register, the lanes that it saw. BSYNC holds a lane until all of these wait at that register,
- * too, but for those that have exited, have left by BREAK, or have another mask there by now, which
- * does not name that lane: code in another part may use the same register, and a function that
- * calls itself does. Lanes of outer calls are then let go early. A block barrier counts each part
- * that comes as one warp. */
+/* Parts of warps, and the instructions that split and join them. BSSY stores the active lanes in
+ * a convergence register of each of these lanes. BSYNC holds a lane until all lanes in its mask
+ * wait at that register, too. It does not wait for lanes that have exited, have left by BREAK,
+ * or by now have another mask in the register that does not include the waiting lane: code in
+ * another part, or a recursive call, may use the same register. Lanes of outer calls are then
+ * released early. A block barrier counts each arriving part as one warp. */
 #include "sass_ops.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ static uint64_t address_of(const struct sass_insn *in)
 	return CODE_BASE + in->section * CODE_SECTION + in->at;
 }
 
-/* Takes lanes out of the running part into a new one at the same place. */
+/* Moves lanes of the running part to a new one at the same instruction. */
 struct sass_part *sass_split(struct sass_x *x, uint32_t lanes)
 {
 	struct sass_warp *w = x->w;
@@ -54,7 +54,7 @@ static void drop_empty(struct sass_warp *w)
 		w->current = 0;
 }
 
-/* Waiting parts of these states are ready again; those at the same place are one from now on. */
+/* Makes waiting parts ready again; with `join`, parts at the same instruction become one. */
 static void release(struct sass_warp *w, const bool which[LANES], bool join)
 {
 	for (uint32_t k = 0; k < w->n; k++) {
@@ -79,9 +79,9 @@ static bool gathers(const struct sass_part *p)
 	return p->mask && (p->state == P_WARPSYNC || p->state == P_COLLECT);
 }
 
-/* The lanes that a lane waits for at BSYNC, itself among them. Lanes at a WARPSYNC that needs this
- * one are left out: in recursive functions they have been let go early, and on an H100 nothing
- * hangs then. */
+/* The lanes for which a lane waits at BSYNC, itself included. Lanes at a WARPSYNC that needs
+ * this lane are excluded: in recursive functions they have been released early, and an H100 does
+ * not hang in this case. */
 static uint32_t joined(const struct sass_warp *w, unsigned reg, unsigned lane)
 {
 	uint32_t lanes = 0;
@@ -112,7 +112,7 @@ static void check_bsync(struct sass_warp *w, unsigned reg)
 	release(w, which, true);
 }
 
-/* After a register changed, in the middle of a part's run. */
+/* Applies a changed register in the middle of a part's run. */
 static void settle(struct sass_x *x, unsigned reg)
 {
 	check_bsync(x->w, reg);
@@ -120,7 +120,7 @@ static void settle(struct sass_x *x, unsigned reg)
 	x->part = &x->w->part[x->w->current];
 }
 
-/* Those that wait for the same lanes. */
+/* The lanes that wait for the same set of lanes. */
 static uint32_t gathered(const struct sass_warp *w, uint32_t wants)
 {
 	uint32_t lanes = 0;
@@ -130,8 +130,8 @@ static uint32_t gathered(const struct sass_warp *w, uint32_t wants)
 	return lanes;
 }
 
-/* Lanes at WARPSYNC.COLLECTIVE run the code behind one of them together, wherever each stands:
- * ptxas gives all such places of a function the same registers. */
+/* Lanes at WARPSYNC.COLLECTIVE together run the code after one of them, wherever each lane is:
+ * ptxas uses the same registers for all such places in a function. */
 static void collect(struct sass_warp *w, uint32_t into, const bool which[LANES])
 {
 	struct sass_part *p = &w->part[into];
@@ -181,7 +181,8 @@ static enum sass_next wait(struct sass_x *x, enum sass_part_state state, uint32_
 	return N_WAIT;
 }
 
-/* The lanes of the part that the guard leaves out go on; true: there are others. */
+/* Lets the lanes of the part that the guard excludes continue. Returns true if there are other
+ * lanes. */
 static bool set_apart(struct sass_x *x)
 {
 	uint32_t rest = x->active & ~x->mask;
@@ -255,8 +256,8 @@ enum sass_next op_bmov(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* .COLLECTIVE: the lanes gather, run what follows together up to ENDCOLLECTIVE, and each goes on at
- * its own label. Lanes with different masks gather apart. */
+/* .COLLECTIVE: the lanes gather and run the following code together up to ENDCOLLECTIVE; then
+ * each continues at its own label. Lanes with different masks gather separately. */
 enum sass_next op_warpsync(struct sass_x *x, const struct sass_insn *in)
 {
 	const struct sass_opd *to = &in->o[in->n - 1];
@@ -324,7 +325,8 @@ static enum sass_next jump(struct sass_x *x, const struct sass_insn *in, uint64_
 	return N_SET;
 }
 
-/* BRA [p,] label; .DIV u, label: where lanes of u are missing here, or left out by the guard. */
+/* BRA [p,] label; .DIV u, label: jumps if lanes of u are missing here, or are excluded by the
+ * guard. */
 enum sass_next op_bra(struct sass_x *x, const struct sass_insn *in)
 {
 	const struct sass_opd *to = &in->o[in->n - 1];
@@ -348,7 +350,7 @@ enum sass_next op_bra(struct sass_x *x, const struct sass_insn *in)
 	return jump(x, in, (uint64_t)to->imm);
 }
 
-/* Each lane to its own address; those with the same one stay together. */
+/* Each lane jumps to its own address; lanes with the same address stay together. */
 static enum sass_next jump_each(
 	struct sass_x *x, const struct sass_insn *in, const uint64_t to[LANES])
 {
@@ -370,7 +372,7 @@ static enum sass_next jump_each(
 	}
 }
 
-/* BRX r imm: from behind the instruction. */
+/* BRX r imm: relative to the next instruction. */
 enum sass_next op_brx(struct sass_x *x, const struct sass_insn *in)
 {
 	lanes64 t;
@@ -380,14 +382,14 @@ enum sass_next op_brx(struct sass_x *x, const struct sass_insn *in)
 
 	if (in->n > 2 || in->o[0].kind != O_REG)
 		return sass_unknown(x, in, "operands");
-	/* The table holds offsets of 32 bits. */
+	/* The table holds 32-bit offsets. */
 	const uint32_t *r = get_word(x, &in->o[0], 0, lo);
 	for (unsigned i = 0; i < LANES; i++)
 		t[i] = next + (uint64_t)(int64_t)(int32_t)r[i] + (uint64_t)off;
 	return jump_each(x, in, t);
 }
 
-/* malloc, free, vprintf and the like are the driver's, and are missing here. */
+/* The driver would provide malloc, free, vprintf and the like; they are missing here. */
 static enum sass_next call_builtin(struct sass_x *x, const struct sass_insn *in, uint64_t to)
 {
 	char why[80] = "a call of a function of the driver";
@@ -399,7 +401,7 @@ static enum sass_next call_builtin(struct sass_x *x, const struct sass_insn *in,
 	return sass_unknown(x, in, why);
 }
 
-/* CALL and RET to a label, or to a register's address: with .REL from a label on. */
+/* CALL and RET to a label or to the address in a register; with .REL, relative to a label. */
 static enum sass_next far(struct sass_x *x, const struct sass_insn *in)
 {
 	lanes64 t;
@@ -447,7 +449,7 @@ enum sass_next op_lepc(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* Another part of the warp runs next, if there is one. */
+/* Gives the turn to another part of the warp, if there is one. */
 void sass_give_turn(struct sass_warp *w)
 {
 	w->ran = 0;
@@ -482,7 +484,7 @@ static uint32_t live_warps(const struct vgpu_block *b)
 	return n;
 }
 
-/* Opens where enough have come. */
+/* Opens the barrier if enough threads have arrived. */
 void sass_bar_check(struct sass_x *x, unsigned id)
 {
 	struct sass_bar *bar = &x->b->bar[id];
@@ -526,7 +528,7 @@ static enum sass_next bar_arrive(
 	return has(in, M_ARV) ? N_SET : N_WAIT;
 }
 
-/* BAR.x id [, threads] [, predicate]; both in one register where neither is known. */
+/* BAR.x id [, threads] [, predicate]; a single register holds both if neither is constant. */
 enum sass_next op_bar(struct sass_x *x, const struct sass_insn *in)
 {
 	lanes32 ta, tb;
@@ -560,7 +562,7 @@ enum sass_next op_bar(struct sass_x *x, const struct sass_insn *in)
 	return bar_arrive(x, in, id, threads, pred);
 }
 
-/* B2R.RESULT r, p: what the last reduction gave. */
+/* B2R.RESULT r, p: the result of the last reduction. */
 enum sass_next op_b2r(struct sass_x *x, const struct sass_insn *in)
 {
 	const struct sass_insn *bar = in - 1;
@@ -582,7 +584,7 @@ enum sass_next op_b2r(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* ---- leaving ---- */
+/* ---- exits ---- */
 
 void sass_remove(struct sass_x *x, uint32_t lanes)
 {

@@ -3,10 +3,11 @@
 # Copyright 2026 The heddle authors
 #
 # usage: faults.sh ROOT BUILD
-# Each test of tests/planted.txt is a quick one, and each file named there exists. Every fault of
-# tests/faults.txt keeps its tests: each is a test of BUILD, at least one per row is not in the
-# suite `full`, and each case is a word in some file of tests/. Rows without a test that reliably
-# finds the fault begin with "-" and are counted. A test with "?" may be missing.
+# Each test that doc/status.facts names exists in BUILD. Each test of tests/planted.txt is a quick
+# one, and each file named there exists. Every fault of tests/faults.txt keeps its tests: each is a
+# test of BUILD, at least one per row is not in the suite `full`, and each case is a word in some
+# file of tests/. Rows without a test that reliably finds the fault begin with "-" and are counted.
+# A test with "?" may be missing.
 build=$(cd "${2:?usage: faults.sh ROOT BUILD}" && pwd) || exit 1
 . "$(dirname "$0")/lib.sh"
 list=tests/faults.txt
@@ -92,4 +93,14 @@ awk -F '\t' 'NR == FNR { split($0, t, " "); quick[t[1]] = t[2] == "quick"; next 
 				close(file[i])
 	}
 	!sub(/\?$/, "", $1) && !quick[$1] { print FILENAME ":" FNR ": no test of the quick matrix: " $1 }' "$tmp/tests" tests/planted.txt
+[ ! -f doc/status.facts ] || awk -F '\t' 'NR == FNR { split($0, t, " "); is_test[t[1]] = 1; next }
+	/^#/ || $3 == "-" { next }
+	{
+		n = split($3, test, ",")
+		for (i = 1; i <= n; i++) {
+			sub(/:.*/, "", test[i])
+			if (!(test[i] in is_test))
+				print FILENAME ":" FNR ": no such test: " test[i]
+		}
+	}' "$tmp/tests" doc/status.facts
 } | verdict

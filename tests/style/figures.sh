@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# doc/results.md and the figures of README.md and doc/status.md are what bench/results.sh renders from
-# doc/results. In doc/status.md, and in the section of README.md about measurements, each number has a mark
+# doc/results.md, doc/status.md and the figures of README.md are what bench/results.sh renders from doc/results
+# and doc/status.facts. In doc/status.md, and in the section of README.md about measurements, each number has a mark
 # (<!--TABLE:NAME-->) or a †, or is in a phrase of figures.txt, which lists numbers that are no measurements.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$(dirname "$0")/lib.sh"
@@ -12,11 +12,13 @@ trap 'rm -rf "$tmp"' EXIT
 : "${PHRASES:=$here/figures.txt}"
 cp README.md doc/status.md "$tmp/"
 {
-	env -u PAGE RESULTS="$PWD/doc/results" PAGE="$tmp/results.md" README="$tmp/README.md" \
+	RESULTS="$PWD/doc/results" PAGE="$tmp/results.md" README="$tmp/README.md" \
 		STATUS="$tmp/status.md" sh bench/results.sh render 2>&1 |
-		sed "s|^bench/results.sh: ||; s|^$tmp/||"
-	for file in doc/results.md README.md doc/status.md; do
-		diff "$file" "$tmp/$(basename "$file")" >"$tmp/diff" ||
+		sed "s|^bench/render.py: ||; s|^$tmp/||"
+	for file in doc/results.md README.md doc/status.md doc/results/*.svg; do
+		made=$tmp/${file#doc/}
+		[ -f "$file" ] || continue
+		diff "$file" "$made" >"$tmp/diff" 2>&1 ||
 			echo "$file:$(sed -n '1s/[^0-9].*//p' "$tmp/diff") not what 'bench/results.sh render' makes of doc/results"
 	done
 	awk -v phrases="$PHRASES" '
@@ -35,11 +37,14 @@ cp README.md doc/status.md "$tmp/"
 		measured = /^## What it gains/
 		sections += measured
 	}
-	!measured { next }
+	note && /<!--\/stale-->$/ { note = 0; next }
+	!measured || note { next } # how old figures are, rendered
+	/<!--stale-->$/ { note = 1 }
 	{
 		text = $0
 		figures += gsub(/[0-9][0-9,]*(\.[0-9]+)?((†|‡)?<!--[a-z-]+:[^ >]*-->|†)/, "", text)
 		gsub(/`[^`]*`|\]\([^)]*\)/, "", text)
+		gsub(/\| measured (with earlier forms )?[0-9-]+ \|/, "| |", text)
 		for (i = 1; i <= n; i++) {
 			seen[i] = seen[i] || index(text, phrase[i])
 			text = without(text, phrase[i])

@@ -15,7 +15,7 @@
 	FNR == 4 && !/^\/\*/ { bad("no comment that says what the file is for") }
 	FNR >= 4 && /\*\// { done = 1 }
 	FNR == 24 && !done { bad("head comment longer than 20 lines") }'
-	files '*.sh' run .ci/run | xargs -r awk '
+	files '*.sh' '*.py' run .ci/run | xargs -r awk '
 	FNR == 1 && /^#!/ { shift_by = 1; next }
 	FNR == 1 { shift_by = 0 }
 	FNR == 1 + shift_by && $0 != "# SPDX-License-Identifier: Apache-2.0" {

@@ -196,9 +196,8 @@ export PHRASES="$tmp/phrases"
 tables() {
 	fresh
 	mkdir -p "$tmp/t/bench" "$tmp/t/doc/results" "$tmp/t/tests/pass/forms"
-	for file in "$here"/../../bench/*.awk "$here"/../../bench/results.* "$here/../../bench/about.sh" "$here/../../bench/digest.sh"; do
-		cp "$file" "$tmp/t/bench/"
-	done
+	cp -R "$here"/../../bench/results.* "$here/../../bench/about.sh" "$here/../../bench/digest.sh" "$here"/../../bench/render* \
+		"$tmp/t/bench/"
 	echo 'kernels: 0123456789ab' >"$tmp/t/tests/pass/forms/digests"
 	printf '%s\n' 'line: heddle' 'commit: 1' 'digest: 0123456789ab' 'device: d' 'driver: none' 'host: h' 'day: 2026-11-25' \
 		'seconds: 1' 'status: 0' >"$tmp/t/doc/results/overhead.about"
@@ -207,9 +206,10 @@ tables() {
 	{
 		printf '# t\n\n12 things.\n\n## What it gains, on 20 SMs\n\n| F1 | `1` 3† |\n'
 		yes '1<!--overhead:overhead.cfd.plain_us-->, +9.9†<!--overhead:overhead_geomean*100--> %,' | head -n 10
-		printf '\n## Limits\n\n3 to 4.\n'
+		printf 'Measured.<!--stale--><!--/stale-->\n\n## Limits\n\n3 to 4.\n'
 	} >"$tmp/t/README.md"
-	printf '# Status\n\n7.5<!--pairs:summary.heddle.antt_mean-->, 1<!--overhead:overhead.cfd.plain_us-->\n' >"$tmp/t/doc/status.md"
+	printf '# Status\n\n7.5<!--pairs:summary.heddle.antt_mean-->, 1<!--overhead:overhead.cfd.plain_us-->.<!--stale--><!--/stale-->\n' \
+		>"$tmp/t/doc/status.md"
 	sh "$tmp/t/bench/results.sh" render || status=1
 }
 tables
@@ -229,9 +229,9 @@ tables
 echo 'More: 5 %.' >>"$tmp/t/doc/results.md"
 expect 1 figures "results that are typed in"
 tables
-sed -i 's/^7.5†.*/& and 8 %/' "$tmp/t/doc/status.md"
+sed -i 's/^7.5†/8 %, &/' "$tmp/t/doc/status.md"
 expect 1 figures "a figure without a mark"
-sed -i 's/ and 8 %$/ and 8† %/' "$tmp/t/doc/status.md"
+sed -i 's/^8 %/8† %/' "$tmp/t/doc/status.md"
 expect 0 figures "a figure that was typed in, and says so"
 tables
 sed -i 's/†<!--pairs/<!--pairs/' "$tmp/t/doc/status.md"
@@ -248,13 +248,107 @@ echo 'kernels: fedcba987654' >"$tmp/t/tests/pass/forms/digests"
 expect 1 figures "figures of other forms that do not say so"
 sh "$tmp/t/bench/results.sh" render || status=1
 grep -q '^1,235‡<!--overhead:' "$tmp/t/README.md" || { echo "figures: no ‡ where a table is stale" && status=1; }
+for page in README.md doc/status.md; do
+	grep -q '^‡: measured with earlier versions .*, overhead on 2026-11-25 at commit 1.<!--/stale-->$' "$tmp/t/$page" ||
+		{ echo "figures: $page does not say how old they are" && status=1; }
+done
 expect 0 figures "figures of other forms that say so"
+sed -i 's/on 2026-11-25 at/on 2026-11-26 at/' "$tmp/t/README.md"
+expect 1 figures "another age than the table's"
+sed -i 's/<!--stale-->/<!--stail-->/' "$tmp/t/README.md"
+expect 1 figures "figures of other forms, and no word on how old they are"
+
+# Stale tables are last in doc/results.md, each with its day; each table says how to read it. next: README.md's first.
+has() { # LINE WHAT: the next line of doc/results.md that is this
+	found=$(tail -n +"$((at + 1))" "$tmp/t/doc/results.md" | grep -nxm 1 -e "$1" | sed 's/:.*//')
+	[ -n "$found" ] || { echo "results.md: $2" && status=1; }
+	at=$((at + ${found:-0}))
+}
+next() { # EXPECTED SECONDS
+	sh "$tmp/t/bench/results.sh" next "$2" | head -n 2 | cut -d : -f 1,2 | tr '\n' ',' >"$tmp/next"
+	[ "$(cat "$tmp/next")" = "$1" ] || { echo "next $2: $(cat "$tmp/next")" && status=1; }
+}
+tables
+next 'pairs: 590 s, never measured, its limit, quoted by doc/status.md,demo: 120 s, never measured, its limit,' 710
+sed 's/0123456789ab/fedcba987654/' "$tmp/t/doc/results/overhead.about" >"$tmp/t/doc/results/demo.about"
+echo '{"pairs": []}' >"$tmp/t/doc/results/demo.json"
+sh "$tmp/t/bench/results.sh" render || status=1
+at=0
+has '## Measured with the current forms' "no heading for fresh tables"
+has '### What the preemptible form costs.*' "no fresh table first"
+has '`ratio` is the time of the preemptible form over .*' "not said how to read it"
+has '## Measured with earlier forms' "no heading for stale tables"
+has '### The demo' "no stale table below"
+has '\*\*Measured with earlier forms (2026-11-25).\*\* Each pair is .*' "no day of a stale table"
+next 'demo: 1 s, measured on 2026-11-25,sum: 1 s of 5,' 5
+echo 'kernels: fedcba987654' >"$tmp/t/tests/pass/forms/digests"
+next 'overhead: 1 s, measured on 2026-11-25, quoted by README.md,sum: 1 s of 59,' 59
+sh "$tmp/t/bench/results.sh" next 100000 | grep -q '^opaque: 590 s, never measured, its limit, needs PYTHON$' ||
+	{ echo "next: not said what a table needs" && status=1; }
 tables
 sed -i 's/^## What it gains/## Gains/' "$tmp/t/README.md"
 expect 1 figures "a section that is gone"
 tables
 echo '21 SMs' >>"$tmp/phrases"
 expect 1 figures "a phrase that is not there"
+
+# thin: a large result loses what no page shows, and a small one nothing.
+tables
+cp "$tmp/t/doc/results.md" "$tmp/before"
+thin() {
+	sh "$tmp/t/bench/results.sh" thin overhead
+}
+[ -z "$(thin)" ] || { echo "thin: of a small result" && status=1; }
+awk 'BEGIN { printf "{\"samples\": [0"; for (i = 0; i < 60000; i++) printf ", 1"; printf "],\n" } { sub(/^{/, ""); print }' \
+	"$tmp/t/doc/results/overhead.json" >"$tmp/large"
+cp "$tmp/large" "$tmp/t/doc/results/overhead.json"
+case $(thin) in "overhead: 180"*" bytes are "[0-9][0-9]" now"*) ;; *) echo "thin: $(wc -c "$tmp/t/doc/results/overhead.json")" && status=1 ;; esac
+sh "$tmp/t/bench/results.sh" render && cmp "$tmp/before" "$tmp/t/doc/results.md" || status=1
+sed -i 's/data.pop("samples", None)/&; data["overhead"].clear()/' "$tmp/t/bench/render/thin.py"
+cp "$tmp/large" "$tmp/t/doc/results/overhead.json"
+thin 2>"$tmp/said" && echo "thin: drops what a page shows" && status=1
+cmp "$tmp/large" "$tmp/t/doc/results/overhead.json" || status=1
+
+# doc/status.md: a row for each requirement, whose states follow from tests and tables.
+status_of() { # FILTER: an awk program that changes rows
+	tables
+	mkdir -p "$tmp/t/tests/cli"
+	echo "test('cli-' + 'demo', case)" >"$tmp/t/tests/cli/meson.build"
+	printf '# Status\n\n<!--requirements-->\n\n7.5<!--pairs:x--><!--stale--><!--/stale-->\n' >"$tmp/t/doc/status.in.md"
+	for ids in F:14 A:13 K:13 P:11 G:10 X:9; do
+		seq -f "${ids%:*}%g" "${ids#*:}"
+	done | awk -F '\t' -v OFS='\t' '{ $2 = "it"; $3 = $4 = $5 = "-" } '"$1"' { print }' >"$tmp/t/doc/status.facts"
+	sh "$tmp/t/bench/results.sh" render 2>"$tmp/said"
+}
+row() { # ROW WHAT
+	grep -qxF "$1" "$tmp/t/doc/status.md" || { echo "status.md: $2: $(grep "^| ${1%% |*} " "$tmp/t/doc/status.md")" && status=1; }
+}
+figure='0<!--overhead:overhead.cfd.plain_us-->'
+status_of '$1 == "F2" { $3 = "cli-demo:case"; $4 = "'$figure'" } $1 == "F3" { $3 = "cli-demo"; $5 = "half" }
+	$1 == "F4" { $5 = "all" } $1 == "F5" { $4 = "0<!--delay:x-->" }' || { cat "$tmp/said" && status=1; }
+row '| F1 | it | no evidence | no evidence | | |' "no test and no table"
+row "| F2 | it | tested | measured 2026-11-25 | \`cli-demo:case\`; 1,235${figure#0} | |" "a test and a table"
+row '| F3 | it | tested in part | no evidence | `cli-demo` | half |' "something is missing"
+row '| F4 | it | not yet | not yet | | |' "not begun"
+row '| F5 | it | no evidence | not measured | | |' "a table that is missing"
+row '| X9 | it | no evidence | no evidence | | |' "the last one"
+expect 0 figures "a rendered status"
+sed -i 's/^| F4 | it | not yet/| F4 | it | tested/' "$tmp/t/doc/status.md"
+expect 1 figures "a state that was typed"
+status_of '$1 == "F2" { $4 = "'$figure'" } END { system("echo kernels: fedcba987654 >'"$tmp"'/t/tests/pass/forms/digests") }' ||
+	{ cat "$tmp/said" && status=1; }
+row "| F2 | it | no evidence | measured with earlier forms 2026-11-25 | 1,235‡${figure#0} | |" "a stale table"
+said() { # LINE WHAT
+	grep -qF "$1" "$tmp/said" || { echo "status.facts: $2: $(cat "$tmp/said")" && status=1; }
+}
+status_of '$1 == "K7" { next }'
+said 'status.facts:34: K8: the requirement K7 is expected here' "a requirement without a row"
+status_of '$1 == "X9" { next }'
+said 'status.facts:1: 69 requirements: 70 are expected' "the last requirement without a row"
+status_of '$1 == "K7" { $3 = "cli-demos" }'
+said 'status.facts:34: no such test: cli-demos' "a test that is gone"
+status_of '$1 == "K7" { $3 = "cli-demo:suitcase" }'
+said 'status.facts:34: no such test: cli-demo:suitcase' "a case that is gone"
 
 # Tries each phrase in a document, in a C comment of several lines, and in a script's comment.
 n=0

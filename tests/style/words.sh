@@ -87,7 +87,7 @@ text() {
 	END { flush() }'
 }
 
-files '*.md' '*.scd' '*.scd.in' '*.c' '*.h' '*.cu' '*.cuh' '*.def' '*.sh' '*.awk' run meson.build '*/meson.build' |
+files '*.md' '*.scd' '*.scd.in' '*.c' '*.h' '*.cu' '*.cuh' '*.def' '*.sh' '*.py' run meson.build '*/meson.build' |
 	grep -vE '^doc/(results|notebook)\.md$|^tests/cli/results/|/corpus/|/foreign/' | text |
 	awk -F '\t' -v words="$WORDS" -v bless="${BLESS-}" '
 	BEGIN {

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- handlers by name ---- */
+/* ---- finding operation handlers by name ---- */
 
 #define TABLES(isa)                                                                  \
 	extern const struct vop_entry vgpu_vec_int_##isa[], vgpu_vec_float_##isa[],  \
@@ -29,7 +29,7 @@ TABLES(base)
 TABLES(v3)
 #endif
 
-static struct hash_map keys; /* of struct vop_entry; never freed */
+static struct hash_map keys; /* name -> struct vop_entry; never freed */
 static pthread_once_t keys_once = PTHREAD_ONCE_INIT;
 
 static bool plain_only;
@@ -64,7 +64,7 @@ vop_fn *vgpu_vec_find(const char *key)
 	return e ? e->fn : NULL;
 }
 
-/* ---- what a kernel looks like from outside ---- */
+/* ---- a kernel's parameters and attributes ---- */
 
 static int lay_params(struct vgpu_kernel *k, struct arena *a)
 {
@@ -94,7 +94,7 @@ static int lay_params(struct vgpu_kernel *k, struct arena *a)
 	return 0;
 }
 
-#define SM_REGISTERS 65536 /* of sm_90, which ptxas counts with */
+#define SM_REGISTERS 65536 /* registers per SM of sm_90, as ptxas assumes */
 
 static uint32_t threads_limit(const struct ptx_func *f)
 {
@@ -412,7 +412,7 @@ void vgpu_module_reset(struct vgpu_module *mod, bool managed)
 			at = mempcpy(at, to, mod->globals.at[i].bytes);
 		memset(to, 0, mod->globals.at[i].bytes);
 	}
-	/* the initializers were readable when the module was loaded */
+	/* this cannot fail: vgpu_module_load has already read the initializers */
 	vgpu_init_globals(mod, NULL);
 	at = kept;
 	for (size_t i = 0; kept && i < mod->globals.len; i++) {

@@ -25,27 +25,27 @@ enum vinsn_flag {
 	VI_FTZ = 1,
 	VI_SAT = 2,
 	VI_SIGNED = 4, /* loads: sign-extend */
-	VI_ADDR32 = 8, /* the address register holds 32 bits */
-	VI_WIDE = 16,  /* destination lanes have 8 bytes */
+	VI_ADDR32 = 8, /* the address register has 32 bits per lane */
+	VI_WIDE = 16,  /* the destination register has 8 bytes per lane */
 	/* volatile, relaxed, acquire, release: exactly one memory access per lane */
 	VI_STRONG = 32,
 	VI_ACQUIRE = 64,
 	VI_RELEASE = 128,
-	VI_PSEUDO = 256, /* not in the PTX: costs no time and is not counted */
+	VI_PSEUDO = 256, /* added by the decoder: takes no time and is not counted */
 	VI_UNALIGNED = 512,
 	VI_TABLE = 2048,
 	VI_FRAME = 1024,   /* the address is an offset in the frame's local memory */
-	VI_LAYERED = 8192, /* textures, surfaces: the first coordinate is the layer */
+	VI_LAYERED = 8192, /* textures and surfaces: the first coordinate is the layer */
 	/* for conversions: a number that is too large becomes the largest finite number */
 	VI_FINITE = 4096,
 };
 
 struct vinsn {
 	vop_fn *fn;
-	uint32_t d, a, b, c;       /* operands */
-	uint32_t guard, guard_xor; /* mask = active & (predicate ^ xor) */
+	uint32_t d, a, b, c;       /* d: destination; a, b, c: sources */
+	uint32_t guard, guard_xor; /* lanes that execute: active & (predicate ^ guard_xor) */
 	uint16_t flags;
-	uint8_t cost;  /* virtual cycles to issue */
+	uint8_t cost;  /* virtual cycles to issue the instruction */
 	uint8_t round; /* enum vround */
 	/* size: bytes of an element; vec: number of elements; space: enum ptx_space; op: its
 	 * meaning depends on the handler */
@@ -57,19 +57,19 @@ struct vinsn {
 	/* index of more operands (in func->ext), of a range cache, or of a call (in func->calls) */
 	uint32_t x;
 	uint32_t line;
-	uint32_t table; /* VI_TABLE: index in func->ext; branches: in func->waits */
+	uint32_t table; /* VI_TABLE: index in func->ext; branches: index in func->waits */
 };
 
 enum vround { VR_RN, VR_RZ, VR_RM, VR_RP, VR_RNA };
 
-struct vcopy { /* an argument or result passed by a call */
+struct vcopy { /* an argument or a result of a call */
 	uint32_t bytes;
-	uint32_t from, to;              /* register offsets, or offsets in the local area */
-	bool from_reg, to_reg, is_pred; /* is_pred: a bit a lane, in registers */
+	uint32_t from, to;              /* offsets of registers, or of bytes in local memory */
+	bool from_reg, to_reg, is_pred; /* is_pred: a predicate register, one bit per lane */
 };
 struct vcall {
-	struct vfunc *callee; /* NULL: indirect */
-	const char *name;     /* of a function without a body */
+	struct vfunc *callee; /* NULL for an indirect call */
+	const char *name;     /* name of a callee that has no body */
 	vop_fn *builtin;
 	uint32_t n_args, n_rets;
 	/* arguments and results; for an indirect call, `to` of args and `from` of rets use the
@@ -87,7 +87,8 @@ struct vfunc {
 	const char *name;
 	uint32_t index;
 	struct vinsn *code;
-	uint32_t n_code, reg_bytes, const_bytes, local_bytes; /* a lane's, 16-byte multiple */
+	/* reg_bytes, const_bytes: of the frame; local_bytes: per lane; all multiples of 16 */
+	uint32_t n_code, reg_bytes, const_bytes, local_bytes;
 	uint8_t *consts;
 	uint32_t *ext;
 	struct vcall *calls;
@@ -100,19 +101,20 @@ struct vfunc {
 
 struct vprogram {
 	struct arena arena;
-	struct vfunc *funcs;                                       /* [0] is the kernel */
-	uint32_t n_funcs, n_counts, static_shared_bytes, n_ranges; /* range caches of a block */
-	struct vform *forms; /* decode/form.h: n_forms, one for each kernel of a form */
+	struct vfunc *funcs; /* funcs[0] is the kernel */
+	/* n_ranges: range caches per block */
+	uint32_t n_funcs, n_counts, static_shared_bytes, n_ranges;
+	struct vform *forms; /* one for each kernel of the form (decode/form.h) */
 	uint32_t n_forms;
-	bool reserved;    /* it reads the address of reserved shared memory */
-	uint64_t *counts; /* counts.h; NULL: nobody asks */
+	bool reserved;    /* the program reads the address of reserved shared memory */
+	uint64_t *counts; /* execution counts (counts.h); NULL: not counted */
 };
 
 struct vgpu_kernel {
 	struct vgpu_module *mod;
 	struct ptx_func *ptx;
 	struct vgpu_kernel_info info;
-	pthread_mutex_t lock; /* guards program and error while the kernel is decoded */
+	pthread_mutex_t lock; /* held while the kernel is decoded; protects `program` and `error` */
 	struct vprogram *program;
 	int error;
 };
@@ -120,15 +122,15 @@ struct vgpu_kernel {
 struct vglobal {
 	struct ptx_sym *sym;
 	uint64_t addr, bytes;
-	bool is_shared; /* managed variable of another module (vgpu_module_share) */
+	bool is_shared; /* managed variable that belongs to another module (vgpu_module_share) */
 };
 
 struct vgpu_module {
 	struct vgpu_mem *mem;
 	struct ptx_module *ptx;
 	char *text;
-	uint32_t *lines; /* original line of each line of the text (n_lines), or NULL */
-	/* no other module's functions have addresses in this range */
+	uint32_t *lines; /* for each of the n_lines lines of the text: its source line; or NULL */
+	/* functions have addresses from func_base on, which no other module uses */
 	uint64_t text_len, n_lines, func_base;
 	struct vgpu_kernel *kernels;
 	unsigned n_kernels;
@@ -136,9 +138,9 @@ struct vgpu_module {
 	bool fuses_none;
 	/* guards `fused`, and the bodies of functions that are not fused yet */
 	pthread_mutex_t fusing;
-	bool *fused; /* for each of funcs: vgpu_fuse has processed it; NULL: none */
+	bool *fused; /* for each of funcs: true once vgpu_fuse has processed it; or NULL */
 	VEC(struct vglobal) globals;
-	VEC(struct ptx_func *) funcs; /* a function's address: func_base + 16 * its index */
+	VEC(struct ptx_func *) funcs; /* the address of funcs.at[i] is func_base + 16 * i */
 };
 
 /* Windows of the generic address space. They are above all host addresses. */

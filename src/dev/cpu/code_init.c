@@ -74,7 +74,7 @@ static int address_of(struct init *t, const char *name, size_t len, uint64_t *re
 	return -ENOENT;
 }
 
-/* Converts the bits of an .f32 to those of an .f64, or back. */
+/* Converts a value's bits from f32 to f64, or from f64 to f32. */
 static uint64_t convert_bits(uint64_t bits, bool to_f64)
 {
 	uint64_t r = 0;

@@ -20,17 +20,18 @@
 
 struct alloc {
 	uint64_t base, bytes;
-	bool is_host, is_const, is_foreign; /* foreign: the program's own */
+	/* is_foreign: memory of the program, which it registered */
+	bool is_host, is_const, is_foreign;
 	uint8_t device;
 	unsigned holds;
 };
 
 struct vgpu_mem {
-	_Atomic uint64_t generation; /* first: vgpu_mem_generation */
+	_Atomic uint64_t generation; /* the first member, because vgpu_mem_generation reads it */
 	pthread_rwlock_t lock;
 	VEC(struct alloc) allocs; /* sorted by base */
 	uint64_t limit_bytes, used_bytes;
-	VEC(struct alloc) limbo; /* freed and still held */
+	VEC(struct alloc) limbo; /* freed by the program, but still held */
 	struct alloc freed[FREED_COUNT];
 	unsigned n_freed;
 };
@@ -90,7 +91,7 @@ void vgpu_mem_destroy(struct vgpu_mem *m)
 	free(m);
 }
 
-/* Returns the index of the first allocation above addr. */
+/* Returns the index of the first allocation with a base above addr. */
 static size_t upper_index(const struct vgpu_mem *m, uint64_t addr)
 {
 	size_t lo = 0, hi = m->allocs.len;
@@ -185,7 +186,7 @@ static int take_out(struct vgpu_mem *m, uint64_t addr, bool is_host)
 		if (!is_host)
 			m->used_bytes -= a.bytes;
 		m->freed[m->n_freed++ % FREED_COUNT] = a;
-		/* If `limbo` cannot grow, the storage is never freed. */
+		/* If pushing to `limbo` fails, the storage is never freed. */
 		kept = a.holds != 0;
 		if (kept)
 			(void)VEC_PUSH(&m->limbo, a);

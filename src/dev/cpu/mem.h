@@ -11,10 +11,10 @@
 #include <stdatomic.h>
 
 struct vgpu_range {
-	uint64_t base, end; /* [base, end) may be accessed */
+	uint64_t base, end; /* accesses to [base, end) are allowed */
 	uint64_t generation;
 	bool read_only;
-	uint8_t device; /* whose memory it is */
+	uint8_t device; /* device whose memory it is */
 };
 
 #define VGPU_ANY_DEVICE UINT8_MAX

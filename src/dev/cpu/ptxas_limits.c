@@ -10,7 +10,7 @@
 
 #define MAX_CONSTANTS     65536u
 #define MAX_STATIC_SHARED 49152u
-#define MAX_PARAMS_OLD    4352u /* before PTX 8.1 */
+#define MAX_PARAMS_OLD    4352u /* limit before PTX 8.1 */
 #define MAX_PARAMS        32764u
 
 /* Places the constants in the order of their declarations, and reports the first one beyond the

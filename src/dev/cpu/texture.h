@@ -18,17 +18,18 @@ enum vgpu_image_address { VIMG_WRAP, VIMG_CLAMP, VIMG_MIRROR, VIMG_BORDER }; /* 
 
 struct vgpu_image {
 	uint64_t magic;
-	uint64_t base, bytes;  /* all texels */
-	uint64_t pitch, slice; /* bytes between the starts of two rows, and of two slices */
-	int64_t size[3];       /* texels in x, in y, in z; at least 1 */
-	int64_t layers;        /* layers, six per cubemap layer; 0: not layered */
+	uint64_t base, bytes;  /* address and size of all texels */
+	uint64_t pitch, slice; /* bytes from one row to the next, and from one slice to the next */
+	int64_t size[3];       /* number of texels in x, y and z, at least 1 each */
+	/* number of layers (each cubemap layer counts as six); 0: not layered */
+	int64_t layers;
 	uint8_t shape, kind;
 	uint8_t channels, channel_bytes;
 	bool is_surface;
 	/* Textures. */
 	uint8_t address[3];
-	bool linear;     /* filtered; else the nearest texel */
-	bool normalized; /* coordinates */
+	bool linear;     /* linear filtering; otherwise the nearest texel is read */
+	bool normalized; /* coordinates are normalized */
 	bool to_float;   /* 8- and 16-bit integers are read as floats in [0, 1] or [-1, 1] */
 	float border[4];
 };

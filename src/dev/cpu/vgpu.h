@@ -16,7 +16,8 @@
 struct vgpu_mem;
 int vgpu_mem_create(uint64_t limit_bytes, struct vgpu_mem **ret);
 void vgpu_mem_destroy(struct vgpu_mem *m);
-int vgpu_mem_alloc(struct vgpu_mem *m, uint64_t bytes, uint64_t *ret_addr); /* 256-byte aligned */
+/* The address is a multiple of 256. */
+int vgpu_mem_alloc(struct vgpu_mem *m, uint64_t bytes, uint64_t *ret_addr);
 /* Assigns the memory to a device. Other devices can access it only as peers (vgpu_launch.reach). */
 void vgpu_mem_belongs(struct vgpu_mem *m, uint64_t addr, unsigned device);
 int vgpu_mem_free(struct vgpu_mem *m, uint64_t addr);
@@ -35,7 +36,7 @@ int vgpu_mem_remove_host(struct vgpu_mem *m, void *p);
 bool vgpu_mem_find(struct vgpu_mem *m, uint64_t addr, uint64_t *ret_base, uint64_t *ret_bytes,
 	bool *ret_is_host);
 
-/* ---- code ---- */
+/* ---- modules and kernels ---- */
 struct vgpu_module;
 struct vgpu_kernel;
 /* Parses a PTX module and allocates its variables. Returns 0, -ENOMEM, or -EINVAL for a syntax error,
@@ -53,7 +54,8 @@ void vgpu_module_lines(struct vgpu_module *m, const uint32_t *lines, size_t n);
 /* Returns the source line of a line of the text, or 0 if there is none. If vgpu_module_lines was
  * not called, this is the text's own line. */
 uint32_t vgpu_module_line(const struct vgpu_module *m, uint32_t line);
-void vgpu_module_belongs(struct vgpu_module *mod, unsigned device); /* its variables belong to it */
+/* Sets the device that the module's variables belong to. */
+void vgpu_module_belongs(struct vgpu_module *mod, unsigned device);
 /* Makes mod use the managed variables of module `of`, which was loaded from the same text. Call
  * this before mod's first launch. `of` must outlive the launches of mod. */
 void vgpu_module_share(struct vgpu_module *mod, const struct vgpu_module *of);
@@ -65,17 +67,17 @@ void vgpu_module_reset(struct vgpu_module *mod, bool managed);
 /* The points where diverged lanes of a warp wait for each other, as in code from ptxas
  * (converge.c). */
 enum vgpu_converge {
-	VC_NONE,    /* only where the PTX says so */
-	VC_POSTDOM, /* also where all paths of the branch meet again */
+	VC_NONE,    /* only where the PTX requires it */
+	VC_POSTDOM, /* also where all paths of a branch meet again */
 };
-void vgpu_set_converge(enum vgpu_converge how); /* for modules that are loaded from now on */
+void vgpu_set_converge(enum vgpu_converge how); /* applies to modules loaded later */
 /* Which multiplications and additions are fused, if they have no rounding modifier. PTX lets an
  * assembler decide. */
 enum vgpu_fma {
-	VF_PTXAS, /* where ptxas does so (cfg/contract.h) */
-	VF_NONE,  /* nowhere: each is rounded */
+	VF_PTXAS, /* the same ones that ptxas fuses (cfg/contract.h) */
+	VF_NONE,  /* none: every result is rounded */
 };
-void vgpu_set_fma(enum vgpu_fma how); /* for modules that are loaded from now on */
+void vgpu_set_fma(enum vgpu_fma how); /* applies to modules loaded later */
 /* Sets how a block's warps take turns. With a seed, the order of the warps and the length of each
  * turn are random; the random numbers depend on the seed and the block's number only. With seed 0,
  * the warps run in order, with turns of equal length. Call it before any block is created. */
@@ -109,12 +111,12 @@ struct vgpu_kernel_info {
 	/* an estimate (cfg_registers), limited by .maxnreg, .maxntid and .minnctapersm; registers
 	 * above the limit count as spilled */
 	uint32_t regs_per_thread;
-	uint32_t spilled_bytes; /* part of local_bytes */
+	uint32_t spilled_bytes; /* included in local_bytes */
 	uint32_t static_shared_bytes, local_bytes, const_bytes;
-	uint32_t max_threads; /* .maxntid product, else 1024 */
-	uint32_t cluster[3];  /* .reqnctapercluster; zeros: the launch chooses */
-	bool needs_cluster;   /* .explicitcluster: the launch must choose */
-	unsigned target;      /* .target: 75 for sm_75, and 90 for sm_90a */
+	uint32_t max_threads; /* product of .maxntid, or 1024 without it */
+	uint32_t cluster[3];  /* .reqnctapercluster; zeros: the launch chooses the size */
+	bool needs_cluster;   /* .explicitcluster: the launch must give a cluster size */
+	unsigned target;      /* number in .target: 75 for sm_75, 90 for sm_90a */
 };
 void vgpu_kernel_info(const struct vgpu_kernel *k, struct vgpu_kernel_info *ret);
 
@@ -123,44 +125,44 @@ struct vgpu_launch {
 	const struct vgpu_kernel *kernel;
 	uint32_t grid[3], block[3];
 	uint32_t dynamic_shared_bytes;
-	const void *params; /* the parameter buffer; must outlive the launch */
+	const void *params; /* parameter buffer, which must outlive the launch */
 	uint64_t grid_id;
-	uint64_t workspace; /* for a cooperative launch: address of 64 bytes; 0: none */
+	uint64_t workspace; /* cooperative launches: address of 64 bytes of memory; 0: none */
 	uint32_t n_sms;
-	uint32_t reach; /* bit mask of devices whose memory it can access; 0: all */
-	uint64_t (*timer_ns)(void *user); /* %globaltimer; NULL: CLOCK_REALTIME */
-	void (*print)(
-		void *user, const char *text, size_t len); /* printf's output; NULL: dropped */
+	uint32_t reach; /* bit mask of devices whose memory the kernel can access; 0: all */
+	uint64_t (*timer_ns)(void *user); /* source of %globaltimer; NULL: CLOCK_REALTIME */
+	/* receives the output of printf; NULL: the output is dropped */
+	void (*print)(void *user, const char *text, size_t len);
 	void *user;
 };
 
 enum vgpu_fault_kind {
 	VGPU_FAULT_NONE,
-	VGPU_FAULT_ADDRESS, /* CUDA_ERROR_ILLEGAL_ADDRESS */
-	VGPU_FAULT_ALIGN,   /* CUDA_ERROR_MISALIGNED_ADDRESS */
+	VGPU_FAULT_ADDRESS, /* reported as CUDA_ERROR_ILLEGAL_ADDRESS */
+	VGPU_FAULT_ALIGN,   /* reported as CUDA_ERROR_MISALIGNED_ADDRESS */
 	/* trap, which cuda-gdb calls "illegal instruction"; becomes CUDA_ERROR_LAUNCH_FAILED */
 	VGPU_FAULT_TRAP,
-	VGPU_FAULT_ASSERT, /* CUDA_ERROR_ASSERT */
+	VGPU_FAULT_ASSERT, /* reported as CUDA_ERROR_ASSERT */
 	/* CUDA_ERROR_ILLEGAL_INSTRUCTION: the interpreter does not know it */
 	VGPU_FAULT_INSTRUCTION,
 	/* no warp of the block can ever continue: CUDA_ERROR_LAUNCH_TIMEOUT */
 	VGPU_FAULT_DEADLOCK,
-	VGPU_FAULT_STACK, /* call depth or local memory exhausted */
+	VGPU_FAULT_STACK, /* calls are too deep, or local memory is exhausted */
 	/* a call to an address that is not a function of the module: CUDA_ERROR_INVALID_PC */
 	VGPU_FAULT_PC,
 };
 struct vgpu_fault {
 	enum vgpu_fault_kind kind;
 	uint32_t block[3], thread[3];
-	uint32_t line; /* in the PTX */
+	uint32_t line; /* line in the PTX text */
 	uint64_t address;
-	char message[400]; /* one line: kernel, block, thread, PTX line, what happened */
-	char source[200];  /* that PTX line's text */
+	char message[400]; /* one line that names kernel, block, thread, PTX line and error */
+	char source[200];  /* text of that PTX line */
 };
 
 struct vgpu_block;
 enum vgpu_state {
-	VGPU_RUNNING, /* used up its budget */
+	VGPU_RUNNING, /* the block has used up its budget of cycles */
 	VGPU_DONE,
 	VGPU_FAULT, /* see vgpu_block_fault */
 	/* no warp can run now, and at least one is in a nanosleep or polls an unchanged value; step

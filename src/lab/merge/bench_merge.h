@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Data and functions that the parts of heddle bench merge share. Each part prints the rows of its
- * table while it measures, and writes its keys into the JSON object that is open. */
+/* Data and functions that the parts of heddle bench merge share. Each part measures rows of
+ * samples (samples.h), and then writes its tables (sheet.h). */
 #ifndef HEDDLE_BENCH_MERGE_H
 #define HEDDLE_BENCH_MERGE_H
 
 #include "job/ways.h"
+#include "lab/samples.h"
+#include "lab/sheet.h"
 
 #define MERGE_KERNELS 7
 #define MERGE_PAIRS   (MERGE_KERNELS * (MERGE_KERNELS + 1) / 2) /* with themselves */
@@ -26,7 +28,6 @@ struct merge_kernel {
 	struct spec spec;
 	struct corun_kernel of[2]; /* two, for a pair with itself */
 	bool ready, has_twin;
-	double alone_ms;
 };
 
 /* The times of a pair of kernels for different shares of the workers: ms[i] is the time if the
@@ -64,17 +65,17 @@ struct merge_bench {
 	struct corun_device device;
 	bool large;
 	unsigned rounds, points, wrong, failures;
-	double until_ms; /* by clock_ms; 0: as long as it takes */
+	struct samples samples;
+	char options[64]; /* on which samples depend */
 	const char *store;
 	char cache[64]; /* the driver's, for as long as this runs */
 	struct merge_kernel kernels[MERGE_KERNELS];
 	struct merge_pair pairs[MERGE_PAIRS];
 	unsigned n_pairs;
 	struct merge_note *notes; /* in the arena */
-	struct json *j;           /* NULL: none is wanted */
+	struct json *j;
 };
 
-bool merge_is_late(const struct merge_bench *b);
 /* Loads kernel i, and with twin also a second instance for a pair with itself. */
 int merge_kernel(struct merge_bench *b, unsigned i, bool twin);
 /* The kernels of a pair as a set. */
@@ -88,7 +89,5 @@ int merge_overhead(struct merge_bench *b); /* one kernel in the scheduler (figur
 int merge_pairs(struct merge_bench *b);    /* bench_merge_pairs.c: figures 4, 6 and 7 */
 /* measures the stored ways again, and ways that need no rewriting */
 int merge_tuned(struct merge_bench *b);
-/* Draws figure 6 for all pairs that were measured (bathtub.c). */
-void bathtub_svg(const struct merge_bench *b, struct strbuf *out);
 
 #endif

@@ -48,27 +48,6 @@ static uint64_t bytes_of(const struct spec *s)
 	return sum;
 }
 
-static void say_alone(struct merge_bench *b, unsigned i, double mhz)
-{
-	struct merge_kernel *k = &b->kernels[i];
-	uint64_t blocks = host_total_blocks(&k->spec.shape);
-	uint64_t fit = (uint64_t)k->of[0].fit * b->device.d.n_sms, bytes = bytes_of(&k->spec);
-	double waves = fit ? (double)blocks / (double)fit : 0;
-
-	cli_show(b->c, "%-13s %9.4f %10" PRIu64 " %8" PRIu64 " %8.1f %8.1f %6.0f%s\n",
-		merge_rows[i].name, k->alone_ms, blocks, fit, waves, (double)bytes / 1e6, mhz,
-		b->large && (k->alone_ms < 1 || waves < 10) ? "  less than it should be" : "");
-	json_begin_object(b->j, NULL);
-	json_str(b->j, "name", merge_rows[i].name);
-	json_num(b->j, "ms", k->alone_ms);
-	json_uint(b->j, "blocks", blocks);
-	json_uint(b->j, "fit", fit);
-	json_num(b->j, "waves", waves);
-	json_uint(b->j, "bytes", bytes);
-	json_num(b->j, "mhz", mhz);
-	json_end(b->j, '}');
-}
-
 static int time_once(struct merge_bench *b, struct corun *x, enum host_way way,
 	const struct host_merging *m, const struct host_merge_plan *plan, struct timing *t)
 {
@@ -82,10 +61,29 @@ static int time_once(struct merge_bench *b, struct corun *x, enum host_way way,
 	return r;
 }
 
+static const char *alone_key(unsigned i, char *buf, size_t size)
+{
+	snprintf(buf, size, "alone %s", merge_rows[i].name);
+	return buf;
+}
+
+/* Samples: "ms" of each run; "mhz", "blocks", "fit", "bytes". */
+static void keep_alone(struct merge_bench *b, unsigned i, const struct timing *t, double mhz)
+{
+	const struct merge_kernel *k = &b->kernels[i];
+	char key[48];
+
+	samples_add(&b->samples, alone_key(i, key, sizeof(key)),
+		json_pack("{so so so so so}", "ms", samples_numbers(t->ms, t->n), "mhz",
+			samples_number(mhz), "blocks",
+			samples_number((double)host_total_blocks(&k->spec.shape)), "fit",
+			samples_number((double)k->of[0].fit * b->device.d.n_sms), "bytes",
+			samples_number((double)bytes_of(&k->spec))));
+}
+
 static int measure_alone(struct merge_bench *b, unsigned i)
 {
-	struct merge_kernel *k = &b->kernels[i];
-	struct corun_kernel *of = &k->of[0];
+	struct corun_kernel *of = &b->kernels[i].of[0];
 	struct timing t = {.n = 0};
 	struct corun *x = NULL;
 	struct arena arena;
@@ -103,27 +101,52 @@ static int measure_alone(struct merge_bench *b, unsigned i)
 		r = time_once(b, x, HOST_WAY_SEQUENTIAL, NULL, NULL, &t);
 	if (r == CLI_OK)
 		JOB_TRY(b->c, gauge_mhz(&b->device.d.cu, &b->device.gauge, &mhz), "clock");
-	k->alone_ms = median_of(t.ms, t.n);
+	if (r == CLI_OK)
+		keep_alone(b, i, &t, mhz);
 	corun_close(x);
 	arena_finish(&arena);
-	if (r == CLI_OK)
-		say_alone(b, i, mhz);
 	return r;
+}
+
+static void show_alone(struct merge_bench *b, struct sheet *s, unsigned i)
+{
+	char key[48];
+	const json_t *row = samples_row(&b->samples, alone_key(i, key, sizeof(key)));
+	double ms = samples_median(row, "ms"), blocks = samples_first(row, "blocks");
+	double fit = samples_first(row, "fit"), waves = fit > 0 ? blocks / fit : 0;
+
+	if (!row)
+		return;
+	sheet_row(s);
+	sheet_str(s, "name", merge_rows[i].name);
+	sheet_num(s, "ms", ms, 1, 4, "");
+	sheet_uint(s, "blocks", (uint64_t)blocks);
+	sheet_uint(s, "fit", (uint64_t)fit);
+	sheet_num(s, "waves", waves, 1, 1, "");
+	json_uint(s->j, "bytes", (uint64_t)samples_first(row, "bytes"));
+	table_cell(&s->t, "%.1f", samples_first(row, "bytes") / 1e6);
+	sheet_num(s, "mhz", samples_first(row, "mhz"), 1, 0, "");
+	if (b->large && (ms < 1 || waves < 10))
+		table_note(&s->t, "less than it should be");
+	sheet_row_end(s);
 }
 
 int merge_alone(struct merge_bench *b)
 {
 	int r = CLI_OK;
+	struct sheet s;
+	char key[48];
 
-	cli_show(b->c, "\n%-13s %9s %10s %8s %8s %8s %6s\n", "kernel", "alone ms", "blocks", "fit",
-		"waves", "MB", "MHz");
-	json_begin_array(b->j, "kernels");
 	progress_begin(0);
 	for (unsigned i = 0; i < MERGE_KERNELS && r == CLI_OK; i++)
-		if (is_wanted(b, i))
+		if (is_wanted(b, i) && !samples_row(&b->samples, alone_key(i, key, sizeof(key))))
 			r = measure_alone(b, i);
 	progress_clear();
-	json_end(b->j, ']');
+	sheet_begin(&s, b->c, b->j, "kernels", "<kernel|alone ms|blocks|fit|waves|MB|MHz",
+		"kernels alone");
+	for (unsigned i = 0; i < MERGE_KERNELS; i++)
+		show_alone(b, &s, i);
+	sheet_end(&s);
 	return r;
 }
 
@@ -140,7 +163,6 @@ struct cost {
 	struct host_merging merging[FORMS];
 	struct host_merge_plan plan[FORMS];
 	struct timing times[FORMS];
-	double ms[FORMS];
 	double make_ms, compile_ms;
 };
 
@@ -225,78 +247,119 @@ static int time_form(struct merge_bench *b, struct cost *t, unsigned f, bool cou
 	return r;
 }
 
+/* ---- samples ---- */
+
+static const char *cost_key(unsigned kernel, char *buf, size_t size)
+{
+	snprintf(buf, size, "overhead %s", merge_rows[kernel].name);
+	return buf;
+}
+
+/* Samples: of form F the times "ms F" (none of LIMITED, if the workers are as many as the plain kernel's
+ * blocks); "fit", "workers", "make_ms", "compile_ms". */
+static json_t *pack(const struct merge_bench *b, const struct cost *t)
+{
+	json_t *o = json_object();
+	char name[24];
+
+	for (unsigned f = 0; f < FORMS; f++) {
+		snprintf(name, sizeof(name), "ms %u", f);
+		json_object_set_new(o, name, samples_numbers(t->times[f].ms, t->times[f].n));
+	}
+	json_object_set_new(o, "fit", samples_number(b->kernels[t->kernel].of[0].fit));
+	json_object_set_new(o, "workers", samples_number(t->plan[TURNS].per_sm));
+	json_object_set_new(o, "make_ms", samples_number(t->make_ms));
+	json_object_set_new(o, "compile_ms", samples_number(t->compile_ms));
+	return o;
+}
+
+/* Medians of a row, by form. */
+static void unpack(const json_t *row, double ret_ms[FORMS])
+{
+	char name[24];
+
+	for (unsigned f = 0; f < FORMS; f++) {
+		snprintf(name, sizeof(name), "ms %u", f);
+		ret_ms[f] = samples_median(row, name);
+	}
+	if (!(ret_ms[LIMITED] > 0))
+		ret_ms[LIMITED] = ret_ms[PLAIN];
+}
+
+/* ---- showing ---- */
+
+/* Blocks for each claim, by form from `first` on. */
+static unsigned chunk_of(unsigned form, unsigned first)
+{
+	return 1u << (form - first);
+}
+
 /* Returns the fastest of the forms from `first` on, which differ in the number of blocks for each
  * claim. */
-static unsigned best_claim(const struct cost *t, unsigned first)
+static unsigned best_claim(const double ms[FORMS], unsigned first)
 {
 	unsigned best = first;
 
 	for (unsigned f = first; f < first + CLAIMS; f++)
-		if (t->ms[f] < t->ms[best])
+		if (ms[f] < ms[best])
 			best = f;
 	return best;
 }
 
-static void json_claims(struct json *j, const struct cost *t, const char *key, unsigned first)
+static void json_claims(struct json *j, const double ms[FORMS], const char *key, unsigned first)
 {
 	json_begin_array(j, key);
 	for (unsigned f = first; f < first + CLAIMS; f++) {
 		json_begin_object(j, NULL);
-		json_uint(j, "chunk", t->merging[f].chunk);
-		json_num(j, "ms", t->ms[f]);
+		json_uint(j, "chunk", chunk_of(f, first));
+		json_num(j, "ms", ms[f]);
 		json_end(j, '}');
 	}
 	json_end(j, ']');
 }
 
-static void say_cost(struct merge_bench *b, const struct cost *t)
+static void show_cost(struct sheet *s, unsigned kernel, const json_t *row, const double ms[FORMS])
 {
-	const char *name = merge_rows[t->kernel].name;
-	const double *ms = t->ms;
 	double p = ms[PLAIN], ids = ms[IDS] / p - 1, lost = ms[LIMITED] / p - 1;
-	double keep = ms[KEEP] / p - 1, total = ms[TURNS] / p - 1;
-	unsigned best = best_claim(t, TURNS), shared = best_claim(t, SHARED);
-	uint32_t fit = b->kernels[t->kernel].of[0].fit, workers = t->plan[TURNS].per_sm;
+	double queue = ms[KEEP] / p - 1 - ids - lost, total = ms[TURNS] / p - 1;
+	unsigned best = best_claim(ms, TURNS), shared = best_claim(ms, SHARED);
 
-	cli_show(b->c,
-		"%-13s %9.4f %7.1f %7.1f (%2u, %2u) %7.1f %7.1f %8.1f %8.1f of %2u %8.1f %8.1f of "
-		"%2u %8.2f %8.1f\n",
-		name, p, ids * 100, lost * 100, fit, workers, (keep - ids - lost) * 100,
-		(total - keep) * 100, total * 100, (ms[best] / p - 1) * 100, t->merging[best].chunk,
-		(ms[SHARED] / p - 1) * 100, (ms[shared] / p - 1) * 100, t->merging[shared].chunk,
-		t->make_ms, t->compile_ms);
-	json_begin_object(b->j, NULL);
-	json_str(b->j, "kernel", name);
-	json_num(b->j, "plain_ms", p);
-	json_num(b->j, "limited_ms", ms[LIMITED]);
-	json_num(b->j, "ids_ms", ms[IDS]);
-	json_num(b->j, "keep_ms", ms[KEEP]);
-	json_num(b->j, "total_ms", ms[TURNS]);
-	json_claims(b->j, t, "claims", TURNS);
-	json_claims(b->j, t, "shared_claims", SHARED);
-	json_uint(b->j, "fit", fit);
-	json_uint(b->j, "workers", workers);
-	json_num(b->j, "ids", ids);
-	json_num(b->j, "occupancy", lost);
-	json_num(b->j, "queue", keep - ids - lost);
-	json_num(b->j, "choosing", total - keep);
-	json_num(b->j, "total", total);
-	json_num(b->j, "best", ms[best] / p - 1);
-	json_num(b->j, "shared", ms[SHARED] / p - 1);
-	json_num(b->j, "shared_best", ms[shared] / p - 1);
-	json_num(b->j, "make_ms", t->make_ms);
-	json_num(b->j, "compile_ms", t->compile_ms);
-	json_end(b->j, '}');
+	sheet_row(s);
+	sheet_str(s, "kernel", merge_rows[kernel].name);
+	sheet_num(s, "plain_ms", p, 1, 4, "");
+	json_num(s->j, "limited_ms", ms[LIMITED]);
+	json_num(s->j, "ids_ms", ms[IDS]);
+	json_num(s->j, "keep_ms", ms[KEEP]);
+	json_num(s->j, "total_ms", ms[TURNS]);
+	json_claims(s->j, ms, "claims", TURNS);
+	json_claims(s->j, ms, "shared_claims", SHARED);
+	sheet_uint(s, "fit", (uint64_t)samples_first(row, "fit"));
+	sheet_uint(s, "workers", (uint64_t)samples_first(row, "workers"));
+	sheet_num(s, "ids", ids, 100, 1, "");
+	sheet_num(s, "occupancy", lost, 100, 1, "");
+	sheet_num(s, "queue", queue, 100, 1, "");
+	sheet_num(s, "choosing", total - (ms[KEEP] / p - 1), 100, 1, "");
+	sheet_num(s, "total", total, 100, 1, "");
+	sheet_num(s, "best", ms[best] / p - 1, 100, 1, "");
+	table_cell(&s->t, "%u", chunk_of(best, TURNS));
+	sheet_num(s, "shared", ms[SHARED] / p - 1, 100, 1, "");
+	sheet_num(s, "shared_best", ms[shared] / p - 1, 100, 1, "");
+	table_cell(&s->t, "%u", chunk_of(shared, SHARED));
+	sheet_num(s, "make_ms", samples_first(row, "make_ms"), 1, 2, "");
+	sheet_num(s, "compile_ms", samples_first(row, "compile_ms"), 1, 1, "");
+	sheet_row_end(s);
 }
 
 static int cost_of(struct merge_bench *b, struct cost *t)
 {
 	struct corun_kernel *of = &b->kernels[t->kernel].of[0];
 	struct arena arena;
-	int r;
+	char key[48];
+	int r = merge_kernel(b, t->kernel, false);
 
 	arena_init(&arena, 0);
-	r = corun_open(b->c, &arena, &b->device, &of, 1, &t->x);
+	if (r == CLI_OK)
+		r = corun_open(b->c, &arena, &b->device, &of, 1, &t->x);
 	if (r == CLI_OK)
 		r = prepare_forms(b, t);
 	for (unsigned n = 0; n <= b->rounds && r == CLI_OK; n++)
@@ -306,57 +369,65 @@ static int cost_of(struct merge_bench *b, struct cost *t)
 		}
 	corun_close(t->x);
 	arena_finish(&arena);
-	for (unsigned f = 0; f < FORMS; f++)
-		t->ms[f] = median_of(t->times[f].ms, t->times[f].n);
-	if (!t->limited)
-		t->ms[LIMITED] = t->ms[PLAIN];
 	progress_clear();
 	if (r == CLI_OK)
-		say_cost(b, t);
+		samples_add(&b->samples, cost_key(t->kernel, key, sizeof(key)), pack(b, t));
 	return r;
+}
+
+static void measure_overhead(struct merge_bench *b, struct cost *t)
+{
+	char key[48];
+
+	for (unsigned i = 0; i < MERGE_KERNELS; i++) {
+		if (!is_wanted(b, i) || samples_row(&b->samples, cost_key(i, key, sizeof(key))) ||
+			!samples_may_begin(&b->samples))
+			continue;
+		*t = (struct cost){.kernel = i};
+		progress_begin((b->rounds + 1) * FORMS);
+		b->failures += cost_of(b, t) != CLI_OK;
+	}
 }
 
 int merge_overhead(struct merge_bench *b)
 {
-	double logs = 0, best_logs = 0, shared_logs = 0;
-	unsigned n = 0;
+	double logs[3] = {0}, ms[FORMS];
 	struct cost *t = malloc(sizeof(*t));
+	unsigned n = 0;
+	struct sheet s;
+	char key[48];
 
 	if (!t)
 		return job_out_of_memory(b->c);
-	cli_show(b->c,
-		"\nwhat the scheduler costs one kernel, %% of its time; (fit: blocks, workers on "
-		"an "
-		"SM; shared: turns from one word)\n"
-		"%-13s %9s %7s %16s %7s %7s %8s %14s %8s %14s %8s %8s\n",
-		"kernel", "plain ms", "ids", "occupancy (fit)", "queue", "choose", "total",
-		"best claim", "shared", "best claim", "make ms", "compile");
-	json_begin_array(b->j, "overhead");
-	for (unsigned i = 0; i < MERGE_KERNELS && !merge_is_late(b); i++) {
-		if (!is_wanted(b, i))
+	measure_overhead(b, t);
+	free(t);
+	sheet_begin(&s, b->c, b->j, "overhead",
+		"<kernel|plain ms|fit|workers|ids|occupancy|queue|choosing|total|best "
+		"claim|of|shared|best claim|of|make ms|compile ms",
+		"what the scheduler costs one kernel, %% of its time (fit, workers: blocks, and "
+		"workers, on an SM;\nbest claim: of so many blocks; shared: turns from one word)");
+	for (unsigned i = 0; i < MERGE_KERNELS; i++) {
+		const json_t *row = samples_row(&b->samples, cost_key(i, key, sizeof(key)));
+
+		if (!row || !is_wanted(b, i))
 			continue;
-		*t = (struct cost){.kernel = i};
-		progress_begin((b->rounds + 1) * FORMS);
-		if (cost_of(b, t) != CLI_OK) {
-			b->failures++;
-			continue;
-		}
-		logs += log(t->ms[TURNS] / t->ms[PLAIN]);
-		best_logs += log(t->ms[best_claim(t, TURNS)] / t->ms[PLAIN]);
-		shared_logs += log(t->ms[best_claim(t, SHARED)] / t->ms[PLAIN]);
+		unpack(row, ms);
+		show_cost(&s, i, row, ms);
+		logs[0] += log(ms[TURNS] / ms[PLAIN]);
+		logs[1] += log(ms[best_claim(ms, TURNS)] / ms[PLAIN]);
+		logs[2] += log(ms[best_claim(ms, SHARED)] / ms[PLAIN]);
 		n++;
 	}
-	json_end(b->j, ']');
-	free(t);
+	sheet_end(&s);
 	if (!n)
 		return CLI_OK;
-	json_num(b->j, "overhead_geomean", exp(logs / n) - 1);
-	json_num(b->j, "overhead_best_geomean", exp(best_logs / n) - 1);
-	json_num(b->j, "overhead_shared_geomean", exp(shared_logs / n) - 1);
+	json_num(b->j, "overhead_geomean", exp(logs[0] / n) - 1);
+	json_num(b->j, "overhead_best_geomean", exp(logs[1] / n) - 1);
+	json_num(b->j, "overhead_shared_geomean", exp(logs[2] / n) - 1);
 	cli_show(b->c,
 		"geometric mean: a block a claim %+.2f %%, with the best claims %+.2f %%; shared, "
 		"with the best claims, %+.2f %%\n",
-		(exp(logs / n) - 1) * 100, (exp(best_logs / n) - 1) * 100,
-		(exp(shared_logs / n) - 1) * 100);
+		(exp(logs[0] / n) - 1) * 100, (exp(logs[1] / n) - 1) * 100,
+		(exp(logs[2] / n) - 1) * 100);
 	return CLI_OK;
 }

@@ -2,8 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Measures pairs of kernels in every way (KernelMerge, figures 4, 6 and 7), and then compares
- * each pair's chosen way with launches of the unmodified kernels. With a time limit, each pair
- * that is left gets an equal share of the remaining time. */
+ * each pair's chosen way with launches of the unmodified kernels. */
 #include "base/text.h"
 #include "lab/merge/bench_merge.h"
 
@@ -38,21 +37,20 @@ static bool is_partition(const struct way *w)
 
 /* The columns of the table of pairs. Each shows the gain of the best way of its kind. */
 static const struct column {
-	const char *head, *key; /* of the table; in JSON */
-	int width;
+	const char *head, *key;         /* of the table; in JSON */
 	enum host_way way;              /* of its ways */
 	bool (*is)(const struct way *); /* and what else is true of them; NULL: nothing */
 	size_t at;                      /* in struct merge_pair: its milliseconds */
 } columns[] = {
-	{"streams", "streams", 7, HOST_WAY_STREAMS, NULL, offsetof(struct merge_pair, streams)},
-	{"green", "green", 6, HOST_WAY_GREEN, NULL, offsetof(struct merge_pair, green)},
-	{"vertic.", "vertical", 7, HOST_WAY_VERTICAL, NULL, offsetof(struct merge_pair, vertical)},
-	{"horiz.", "horizontal", 7, HOST_WAY_HORIZONTAL, NULL,
+	{"streams", "streams", HOST_WAY_STREAMS, NULL, offsetof(struct merge_pair, streams)},
+	{"green", "green", HOST_WAY_GREEN, NULL, offsetof(struct merge_pair, green)},
+	{"vertical", "vertical", HOST_WAY_VERTICAL, NULL, offsetof(struct merge_pair, vertical)},
+	{"horizontal", "horizontal", HOST_WAY_HORIZONTAL, NULL,
 		offsetof(struct merge_pair, horizontal)},
-	{"steal", "steal", 6, HOST_WAY_MERGE, is_paper_steal, offsetof(struct merge_pair, steal)},
-	{"steal*", "steal_best", 6, HOST_WAY_MERGE, is_steal,
+	{"steal", "steal", HOST_WAY_MERGE, is_paper_steal, offsetof(struct merge_pair, steal)},
+	{"best steal", "steal_best", HOST_WAY_MERGE, is_steal,
 		offsetof(struct merge_pair, steal_best)},
-	{"part.", "partition", 6, HOST_WAY_MERGE, is_partition,
+	{"partition", "partition", HOST_WAY_MERGE, is_partition,
 		offsetof(struct merge_pair, partition)},
 };
 
@@ -126,8 +124,83 @@ static void take_times(const struct ways *t, struct merge_pair *p)
 	p->done = p->sequential > 0 && p->tuned > 0;
 }
 
-static int measure_pair(struct merge_bench *b, struct merge_pair *p, struct ways *t, double part_ms)
+/* ---- samples ---- */
+
+enum { WRONG = 1, CHOSEN = 2 };
+
+/* Samples, a number or a name for each way: "way", "why" (the reason why it is none; empty), "main_ms",
+ * "median_ms", "spread", "flags"; of way N the times of its runs: "ms N"; and "mhz", "make_ms" and
+ * "compile_ms" of the pair. */
+static json_t *pack(const struct ways *t, double mhz, double make_ms, double compile_ms)
 {
+	json_t *way = json_array(), *why = json_array(), *main_ms = json_array();
+	json_t *median = json_array(), *spread = json_array(), *flags = json_array(), *o;
+	char name[24];
+
+	o = json_pack("{so so so so so so so so so}", "way", way, "why", why, "main_ms", main_ms,
+		"median_ms", median, "spread", spread, "flags", flags, "mhz", samples_number(mhz),
+		"make_ms", samples_number(make_ms), "compile_ms", samples_number(compile_ms));
+	for (unsigned i = 0; i < t->n_ways; i++) {
+		const struct way *w = &t->at[i];
+
+		json_array_append_new(way, json_string(w->name));
+		json_array_append_new(why, json_string(w->why ? w->why : ""));
+		json_array_append_new(main_ms, json_real(w->main_ms));
+		json_array_append_new(median, json_real(w->median));
+		json_array_append_new(spread, json_real(isfinite(w->spread) ? w->spread : 0));
+		json_array_append_new(
+			flags, json_integer((w->wrong ? WRONG : 0) | (w->chosen ? CHOSEN : 0)));
+		snprintf(name, sizeof(name), "ms %u", i);
+		if (w->runs)
+			json_object_set_new(o, name, samples_numbers(w->ms, w->runs));
+	}
+	return o;
+}
+
+static const char *text_at(const json_t *row, const char *name, unsigned i)
+{
+	const char *text = json_string_value(json_array_get(json_object_get(row, name), i));
+
+	return text ? text : "";
+}
+
+static double number_at(const json_t *row, const char *name, unsigned i)
+{
+	return json_number_value(json_array_get(json_object_get(row, name), i));
+}
+
+/* Makes the ways of a row. t has an arena. A name that is no way is left out. */
+static int unpack(const json_t *row, struct ways *t)
+{
+	unsigned n = samples_count(row, "way");
+	char name[24];
+
+	t->n = 2;
+	t->at = ARENA_ARRAY(t->arena, struct way, n);
+	if (n && !t->at)
+		return job_out_of_memory(t->c);
+	for (unsigned i = 0; i < n; i++) {
+		struct way *w = &t->at[t->n_ways];
+		unsigned flags = (unsigned)number_at(row, "flags", i);
+		const char *why = text_at(row, "why", i);
+
+		*w = (struct way){.why = *why ? why : NULL,
+			.wrong = flags & WRONG,
+			.chosen = flags & CHOSEN,
+			.main_ms = number_at(row, "main_ms", i),
+			.median = number_at(row, "median_ms", i),
+			.spread = number_at(row, "spread", i)};
+		snprintf(w->name, sizeof(w->name), "%s", text_at(row, "way", i));
+		snprintf(name, sizeof(name), "ms %u", i);
+		w->ms = samples_values(row, name, t->arena, &w->runs);
+		t->n_ways += !host_way_parse(t->arena, w->name, 2, &w->way, &w->merging);
+	}
+	return CLI_OK;
+}
+
+static int measure_pair(struct merge_bench *b, struct ways *t, const char *key, double part_ms)
+{
+	double mhz = 0, make_ms, compile_ms;
 	int r;
 
 	t->rounds = b->rounds;
@@ -144,10 +217,9 @@ static int measure_pair(struct merge_bench *b, struct merge_pair *p, struct ways
 		r = ways_choose(t);
 	if (r != CLI_OK)
 		return r;
-	take_times(t, p);
-	corun_made(t->x, HOST_WAY_MERGE, &p->make_ms, &p->compile_ms);
-	for (unsigned i = 0; i < t->n_ways; i++)
-		b->wrong += t->at[i].wrong;
+	corun_made(t->x, HOST_WAY_MERGE, &make_ms, &compile_ms);
+	gauge_mhz(&b->device.d.cu, &b->device.gauge, &mhz);
+	samples_add(&b->samples, key, pack(t, mhz, make_ms, compile_ms));
 	return ways_keep(t, b->store);
 }
 
@@ -188,53 +260,37 @@ static void json_ways(struct merge_bench *b, const struct ways *t)
 	json_end(b->j, ']');
 }
 
-static void json_pair(
-	struct merge_bench *b, const struct merge_pair *p, const struct ways *t, double mhz)
+static void show_row(struct merge_bench *b, struct sheet *s, const struct merge_pair *p,
+	const struct ways *t, double mhz)
 {
-	double s = p->sequential;
-
-	json_num(b->j, "mhz", mhz);
-	json_num(b->j, "sequential_ms", s);
+	sheet_row(s);
+	sheet_str(s, "first", merge_rows[p->a].name);
+	sheet_str(s, "second", merge_rows[p->b].name);
+	json_num(s->j, "mhz", mhz);
+	sheet_num(s, "sequential_ms", p->sequential, 1, 4, "");
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
 		double ms = ms_of(p, &columns[i]);
 
-		json_num(b->j, columns[i].key, ms > 0 ? ratio_of(s, ms) : NAN);
+		sheet_num(s, columns[i].key, ms > 0 ? ratio_of(p->sequential, ms) : NAN, 1, 3, "");
 	}
-	json_str(b->j, "partition_way", p->partition_name);
-	json_str(b->j, "tuned_way", p->tuned_name);
-	json_num(b->j, "tuned", ratio_of(p->tuned_sequential, p->tuned));
-	json_num(b->j, "tuned_of_plain", ratio_of(plain_of(p), p->tuned));
-	json_num(b->j, "make_ms", p->make_ms);
-	json_num(b->j, "compile_ms", p->compile_ms);
+	json_str(s->j, "partition_way", p->partition_name);
+	sheet_num(s, "tuned", ratio_of(p->tuned_sequential, p->tuned), 1, 3, "");
+	sheet_str(s, "tuned_way", p->tuned_name);
+	json_num(s->j, "tuned_of_plain", ratio_of(plain_of(p), p->tuned));
+	json_num(s->j, "make_ms", p->make_ms);
+	json_num(s->j, "compile_ms", p->compile_ms);
 	json_ways(b, t);
-}
-
-static void print_head(struct merge_bench *b)
-{
-	cli_show(b->c,
-		"\ngains: how much longer one after the other takes (steal: a block a claim; "
-		"steal*, "
-		"partition: the best)\n%-27s %9s",
-		"pair", "seq. ms");
-	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
-		cli_show(b->c, " %*s", columns[i].width, columns[i].head);
-	cli_show(b->c, " %6s  %s\n", "tuned", "way");
-}
-
-static void print_row(struct merge_bench *b, const struct merge_pair *p)
-{
-	char name[64];
-
-	cli_show(b->c, "%-27s %9.4f", merge_pair_name(p, name, sizeof(name)), p->sequential);
-	for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
-		double ms = ms_of(p, &columns[i]);
-
-		if (ms > 0)
-			cli_show(b->c, " %*.3f", columns[i].width, ratio_of(p->sequential, ms));
-		else
-			cli_show(b->c, " %*s", columns[i].width, "-");
-	}
-	cli_show(b->c, " %6.3f  %s\n", ratio_of(p->tuned_sequential, p->tuned), p->tuned_name);
+	json_begin_object(s->j, "curve");
+	json_begin_array(s->j, "part");
+	for (unsigned i = 0; i < p->curve.n; i++)
+		json_num(s->j, NULL, p->curve.part[i]);
+	json_end(s->j, ']');
+	json_begin_array(s->j, "ms");
+	for (unsigned i = 0; i < p->curve.n; i++)
+		json_num(s->j, NULL, p->curve.ms[i]);
+	json_end(s->j, ']');
+	json_end(s->j, '}');
+	sheet_row_end(s);
 }
 
 /* ---- what was not measured ---- */
@@ -331,38 +387,52 @@ static void say_notes(struct merge_bench *b)
 	}
 }
 
-static void begin_pair(struct merge_bench *b, const struct merge_pair *p)
+/* The key of a pair's row: of part pairs, or of part tuned. */
+static const char *row_key(const struct merge_pair *p, bool tuned, char *buf, size_t size)
 {
-	json_begin_object(b->j, NULL);
-	json_str(b->j, "first", merge_rows[p->a].name);
-	json_str(b->j, "second", merge_rows[p->b].name);
+	char name[64];
+
+	snprintf(buf, size, "%s %s", tuned ? "tuned" : "pair",
+		merge_pair_name(p, name, sizeof(name)));
+	return buf;
 }
 
-static void run_pair(struct merge_bench *b, struct merge_pair *p, double part_ms)
+static int run_pair(struct merge_bench *b, struct merge_pair *p, const char *key, double part_ms)
 {
 	char name[64];
 	struct arena arena;
 	struct ways t = {.c = b->c, .arena = &arena};
-	double mhz = 0;
 	int r;
 
 	arena_init(&arena, 0);
 	t.label = merge_pair_name(p, name, sizeof(name));
-	begin_pair(b, p);
 	r = merge_open(b, &arena, p, &t.x);
 	if (r == CLI_OK)
-		r = measure_pair(b, p, &t, part_ms);
-	gauge_mhz(&b->device.d.cu, &b->device.gauge, &mhz);
+		r = measure_pair(b, &t, key, part_ms);
 	progress_clear();
-	if (p->done) {
-		print_row(b, p);
-		json_pair(b, p, &t, mhz);
-		r = note_refusals(b, &t, (unsigned)(p - b->pairs));
-	}
-	b->failures += r != CLI_OK;
-	json_end(b->j, '}');
 	corun_close(t.x);
 	arena_finish(&arena);
+	return r;
+}
+
+static int show_pair(struct merge_bench *b, struct sheet *s, struct merge_pair *p)
+{
+	struct ways t = {.c = b->c, .arena = &b->arena};
+	char key[80];
+	const json_t *row = samples_row(&b->samples, row_key(p, false, key, sizeof(key)));
+	int r = row ? unpack(row, &t) : CLI_OK;
+
+	if (!row || r != CLI_OK)
+		return r;
+	p->make_ms = samples_first(row, "make_ms");
+	p->compile_ms = samples_first(row, "compile_ms");
+	take_times(&t, p);
+	for (unsigned i = 0; i < t.n_ways; i++)
+		b->wrong += t.at[i].wrong;
+	if (!p->done)
+		return CLI_OK;
+	show_row(b, s, p, &t, samples_first(row, "mhz"));
+	return note_refusals(b, &t, (unsigned)(p - b->pairs));
 }
 
 /* ---- all of them ---- */
@@ -412,48 +482,64 @@ static void print_summary(struct merge_bench *b, const char *key)
 			steal / parted);
 }
 
-/* Calls run for each pair, with the pair's time limit in milliseconds (0: no limit). */
-static void for_each_pair(struct merge_bench *b,
-	void (*run)(struct merge_bench *b, struct merge_pair *p, double part_ms))
+/* Measures each pair that has no row yet. With a time limit, each of those that are left gets an equal
+ * part of the time that remains. A failure is counted, and the other pairs continue. */
+static void measure_pairs(struct merge_bench *b, bool tuned,
+	int (*run)(struct merge_bench *b, struct merge_pair *p, const char *key, double part_ms))
 {
-	char name[64];
+	unsigned open = 0;
+	char key[80];
 
+	for (unsigned i = 0; i < b->n_pairs; i++)
+		open += !samples_row(&b->samples, row_key(&b->pairs[i], tuned, key, sizeof(key)));
 	for (unsigned i = 0; i < b->n_pairs; i++) {
 		struct merge_pair *p = &b->pairs[i];
-		double part = b->until_ms > 0 ? (b->until_ms - clock_ms()) / (b->n_pairs - i) : 0;
+		double until = b->samples.until_ms;
 
-		if (!merge_is_late(b)) {
-			run(b, p, part);
+		if (samples_row(&b->samples, row_key(p, tuned, key, sizeof(key))) ||
+			!samples_may_begin(&b->samples))
 			continue;
-		}
-		begin_pair(b, p);
-		json_bool(b->j, "left_out", true);
-		json_end(b->j, '}');
-		cli_show(b->c, "%-27s left out: no time\n", merge_pair_name(p, name, sizeof(name)));
+		b->failures +=
+			run(b, p, key, until > 0 ? MAX((until - clock_ms()) / open, 1) : 0) !=
+			CLI_OK;
+		open--;
 	}
 }
 
 int merge_pairs(struct merge_bench *b)
 {
-	print_head(b);
-	json_begin_array(b->j, "pairs");
-	for_each_pair(b, run_pair);
-	json_end(b->j, ']');
+	int r = CLI_OK;
+	struct sheet s;
+
+	measure_pairs(b, false, run_pair);
+	sheet_begin(&s, b->c, b->j, "pairs", "<first|<second|sequential ms",
+		"gains: how much longer one after the other takes (steal: a block a claim; "
+		"partition: the best)");
+	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+		sheet_column(&s, columns[i].head);
+	sheet_column(&s, "tuned");
+	sheet_column(&s, "<way");
+	for (unsigned i = 0; i < b->n_pairs && r == CLI_OK; i++)
+		r = show_pair(b, &s, &b->pairs[i]);
+	sheet_end(&s);
 	say_notes(b);
 	print_summary(b, "summary");
-	return CLI_OK;
+	return r;
 }
 
 /* ---- what was kept ---- */
 
 /* Measures three ways of running the pair: one kernel after the other, both in streams, and the
  * way that heddle tune has stored. Each round runs the three in turn, and the first round is not
- * counted. */
-static int run_three(struct merge_bench *b, struct ways *t, struct merge_pair *p)
+ * counted. Samples: "way", and "wrong", and the times of the three ways. */
+static int run_three(struct merge_bench *b, struct ways *t, const char *key)
 {
+	static const char *const names[] = {"sequential_ms", "streams_ms", "ms"};
 	enum host_way ways[] = {HOST_WAY_SEQUENTIAL, HOST_WAY_STREAMS, 0};
 	struct host_merging m[ARRAY_LEN(ways)] = {{0}};
 	int r = corun_look_up(t->x, b->store, &ways[2], &m[2]);
+	unsigned wrong = 0;
+	json_t *row;
 
 	t->n = 2;
 	t->rounds = b->rounds;
@@ -463,17 +549,17 @@ static int run_three(struct merge_bench *b, struct ways *t, struct merge_pair *p
 		r = cli_error(b->c, NULL, "%s", t->at[2].why);
 	if (r != CLI_OK)
 		return r;
-	for (unsigned i = 0; i < t->n_ways; i++)
-		b->wrong += t->at[i].wrong;
-	p->sequential = p->tuned_sequential = t->at[0].median;
-	p->tuned_streams = t->at[1].median;
-	p->tuned = t->at[2].median;
-	snprintf(p->tuned_name, sizeof(p->tuned_name), "%s", t->at[2].name);
-	p->done = true;
+	row = json_pack("{s[s]}", "way", t->at[2].name);
+	for (unsigned i = 0; i < t->n_ways; i++) {
+		json_object_set_new(row, names[i], samples_numbers(t->at[i].ms, t->at[i].runs));
+		wrong += t->at[i].wrong;
+	}
+	json_object_set_new(row, "wrong", samples_number(wrong));
+	samples_add(&b->samples, key, row);
 	return CLI_OK;
 }
 
-static void tuned_pair(struct merge_bench *b, struct merge_pair *p, double part_ms)
+static int tuned_pair(struct merge_bench *b, struct merge_pair *p, const char *key, double part_ms)
 {
 	char name[64];
 	struct arena arena;
@@ -481,40 +567,55 @@ static void tuned_pair(struct merge_bench *b, struct merge_pair *p, double part_
 	int r;
 
 	arena_init(&arena, 0);
-	*p = (struct merge_pair){.a = p->a, .b = p->b};
 	t.label = merge_pair_name(p, name, sizeof(name));
-	begin_pair(b, p);
 	r = merge_open(b, &arena, p, &t.x);
 	if (part_ms > 0)
 		t.until_ms = clock_ms() + part_ms;
 	if (r == CLI_OK)
-		r = run_three(b, &t, p);
+		r = run_three(b, &t, key);
 	progress_clear();
-	if (r == CLI_OK) {
-		json_str(b->j, "way", p->tuned_name);
-		json_num(b->j, "sequential_ms", p->tuned_sequential);
-		json_num(b->j, "streams_ms", p->tuned_streams);
-		json_num(b->j, "ms", p->tuned);
-		json_num(b->j, "gain", ratio_of(p->tuned_sequential, p->tuned));
-		json_num(b->j, "of_plain", ratio_of(plain_of(p), p->tuned));
-		cli_show(b->c, "%-27s %9.4f %9.4f %9.4f %6.3f %6.3f  %s\n", name,
-			p->tuned_sequential, p->tuned_streams, p->tuned,
-			ratio_of(p->tuned_sequential, p->tuned), ratio_of(plain_of(p), p->tuned),
-			p->tuned_name);
-	}
-	b->failures += r != CLI_OK;
-	json_end(b->j, '}');
 	corun_close(t.x);
 	arena_finish(&arena);
+	return r;
+}
+
+static void show_tuned(struct merge_bench *b, struct sheet *s, struct merge_pair *p)
+{
+	char key[80];
+	const json_t *row = samples_row(&b->samples, row_key(p, true, key, sizeof(key)));
+
+	*p = (struct merge_pair){.a = p->a, .b = p->b};
+	if (!row)
+		return;
+	b->wrong += (unsigned)samples_first(row, "wrong");
+	p->sequential = p->tuned_sequential = samples_median(row, "sequential_ms");
+	p->tuned_streams = samples_median(row, "streams_ms");
+	p->tuned = samples_median(row, "ms");
+	p->done = true;
+	snprintf(p->tuned_name, sizeof(p->tuned_name), "%s", text_at(row, "way", 0));
+	sheet_row(s);
+	sheet_str(s, "first", merge_rows[p->a].name);
+	sheet_str(s, "second", merge_rows[p->b].name);
+	sheet_num(s, "sequential_ms", p->tuned_sequential, 1, 4, "");
+	sheet_num(s, "streams_ms", p->tuned_streams, 1, 4, "");
+	sheet_num(s, "ms", p->tuned, 1, 4, "");
+	sheet_num(s, "gain", ratio_of(p->tuned_sequential, p->tuned), 1, 3, "");
+	sheet_num(s, "of_plain", ratio_of(plain_of(p), p->tuned), 1, 3, "");
+	sheet_str(s, "way", p->tuned_name);
+	sheet_row_end(s);
 }
 
 int merge_tuned(struct merge_bench *b)
 {
-	cli_show(b->c, "\n%-27s %9s %9s %9s %6s %6s  %s\n", "as chosen before", "seq. ms",
-		"streams", "ms", "gain", "plain", "way");
-	json_begin_array(b->j, "tuned");
-	for_each_pair(b, tuned_pair);
-	json_end(b->j, ']');
+	struct sheet s;
+
+	measure_pairs(b, true, tuned_pair);
+	sheet_begin(&s, b->c, b->j, "tuned",
+		"<first|<second|sequential ms|streams ms|ms|gain|of plain|<way",
+		"as chosen before");
+	for (unsigned i = 0; i < b->n_pairs; i++)
+		show_tuned(b, &s, &b->pairs[i]);
+	sheet_end(&s);
 	print_summary(b, "tuned_summary");
 	return CLI_OK;
 }

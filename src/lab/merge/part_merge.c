@@ -10,16 +10,12 @@
 #include "job/kernelspec.h"
 #include "lab/lab.h"
 #include "lab/merge/bench_merge.h"
+#include "lab/picture.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-bool merge_is_late(const struct merge_bench *b)
-{
-	return b->until_ms > 0 && clock_ms() > b->until_ms;
-}
 
 const char *merge_pair_name(const struct merge_pair *p, char *buf, size_t size)
 {
@@ -153,20 +149,16 @@ static int read_pairs(struct merge_bench *b)
 
 static int read_options(struct merge_bench *b)
 {
-	uint64_t rounds = 10, points = 15, budget = 0;
+	uint64_t rounds = 10, points = 15;
 	int r = cli_number(b->c, "rounds", 1, 1000, &rounds);
 
 	if (r == CLI_OK)
 		r = cli_number(b->c, "points", 1, MERGE_CURVE, &points);
 	if (r == CLI_OK)
-		r = cli_number(b->c, "budget-s", 1, 100000, &budget);
-	if (r == CLI_OK)
 		r = read_pairs(b);
 	b->rounds = (unsigned)rounds;
 	b->points = (unsigned)points;
 	b->store = cli_value(b->c, "store");
-	if (budget)
-		b->until_ms = clock_ms() + (double)budget * 1e3;
 	return r;
 }
 
@@ -180,20 +172,6 @@ static bool is_wanted(const struct merge_bench *b, const char *part)
 }
 
 /* ---- what came of it ---- */
-
-static int write_svg(struct merge_bench *b)
-{
-	const char *path = cli_value(b->c, "svg");
-	struct strbuf text = {0};
-	int r;
-
-	if (!path || !is_wanted(b, "pairs"))
-		return CLI_OK;
-	bathtub_svg(b, &text);
-	r = cli_write_file(b->c, path, NULL, &text);
-	strbuf_finish(&text);
-	return r;
-}
 
 static int measure_all(struct merge_bench *b)
 {
@@ -210,12 +188,13 @@ static int measure_all(struct merge_bench *b)
 
 static void begin_json(struct merge_bench *b, struct json *j)
 {
-	cli_json_open(b->c, j, 1);
+	cli_json_open(b->c, j, 2);
 	json_str(j, "version", HEDDLE_VERSION);
 	json_str(j, "device", b->device.d.name);
 	json_uint(j, "sms", b->device.d.n_sms);
 	json_str(j, "size", b->large ? "large" : "small");
 	json_uint(j, "rounds", b->rounds);
+	json_uint(j, "warm_rounds", 1);
 	b->j = j;
 	cli_show(b->c, "device: %s, %u SMs; %s kernels, %s, medians\n", b->device.d.name,
 		b->device.d.n_sms, b->large ? "large" : "small", COUNTED(b->rounds, "round"));
@@ -245,7 +224,9 @@ static int run_all(struct merge_bench *b)
 	if (r == CLI_OK && path && b->c->json)
 		r = cli_usage(b->c, "--data beside --json, which prints the same");
 	if (r == CLI_OK)
-		r = cli_will_write(b->c, cli_value(b->c, "svg"), NULL);
+		r = picture_check(b->c);
+	if (r == CLI_OK)
+		r = samples_check(b->c);
 	if (r == CLI_OK)
 		r = cli_will_write(b->c, path, NULL);
 	if (r == CLI_OK && is_wanted(b, "pairs"))
@@ -257,17 +238,23 @@ static int run_all(struct merge_bench *b)
 	if (r != CLI_OK)
 		return r;
 	b->large = size ? !strcmp(size, "large") : dev_kind_of(&b->device.d.cu) == DEV_CUDA;
+	snprintf(b->options, sizeof(b->options), "%s, %u points, %s kernels",
+		COUNTED(b->rounds, "round"), b->points, b->large ? "large" : "small");
+	r = samples_open(&b->samples, b->c, b->device.d.name, b->options);
+	if (r != CLI_OK)
+		return r;
 	begin_json(b, &j);
 	r = measure_all(b);
 	progress_clear();
 	if (r == CLI_OK) {
+		samples_finish(&b->samples, &j);
 		json_uint(&j, "wrong", b->wrong);
 		json_uint(&j, "failures", b->failures);
 		json_end(&j, '}');
-		written = write_svg(b);
+		written = is_wanted(b, "pairs") ? picture_draw(b->c, "merge") : CLI_OK;
 	}
 	if (r == CLI_OK && written == CLI_OK && path)
-		written = cli_write_file(b->c, path, NULL, &b->c->unread);
+		written = cli_write_file(b->c, path, NULL, cli_json_text(b->c));
 	return r == CLI_OK ? written : r;
 }
 
@@ -285,6 +272,7 @@ int lab_merge(struct cli *c)
 		for (unsigned k = 0; k < 2; k++)
 			corun_kernel_close(&b->kernels[i].of[k]);
 	host_device_close(&b->device.d);
+	samples_close(&b->samples);
 	if (b->cache[0])
 		cli_remove_folder(b->cache);
 	if (r == CLI_OK && (b->wrong || b->failures))

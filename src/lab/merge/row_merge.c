@@ -16,7 +16,10 @@ static const struct cli_option options[] = {
 	{0, "pairs", "A+B,...", "only these pairs; one name: its pairs with all others"},
 	{0, "rounds", "N", "measure each way N times (default: 10)"},
 	{0, "points", "N", "partitions of each kind to try, at most 64 (default: 15)"},
-	{0, "budget-s", "N", "run as many rounds and pairs as fit into about N seconds"},
+	{0, "budget-s", "N",
+		"run as many rounds and pairs as fit into about N seconds; --resume goes on from "
+		"there"},
+	{0, "resume", "FILE", "keep each result there, and measure only those that are missing"},
 	{0, "size", "large|small",
 		"size of the kernels' inputs (default: large on a GPU, else small)"},
 	{0, "store", "FILE", "keep the chosen ways there, as heddle tune does"},
@@ -40,7 +43,10 @@ const struct cli_verb cli_verb_bench_merge = {
 		   "kernel loses with only as many blocks on an SM as workers, queue what claiming "
 		   "and the worker's loop add to both, and choosing what the choice of a kernel "
 		   "adds; shared is the total if all workers choose by one word (steal:shared).",
-	.json = "device, sms, version, size, rounds, wrong, failures; kernels, an array of name, "
+	.json = "device, sms, version, size, rounds, warm_rounds (runs before, not counted), "
+		"wrong, failures, left (rows for which --budget-s left no time); samples, an array "
+		"of row (its name) and of arrays of numbers or names: the raw times in ms; "
+		"kernels, an array of name, "
 		"ms (alone), blocks, fit, waves, bytes, mhz; overhead, an array of kernel, "
 		"plain_ms, "
 		"limited_ms (as many blocks on an SM as workers), ids_ms, keep_ms (one kernel, no "
@@ -54,7 +60,8 @@ const struct cli_verb cli_verb_bench_merge = {
 		"once more), "
 		"tuned_of_plain (over the better of sequential and streams), make_ms, compile_ms, "
 		"ways (way, refused, wrong, ms, "
-		"spread, runs, chosen), left_out (no time was left); summary, with pairs, better "
+		"spread, runs, chosen), curve (arrays part, of the workers for the first "
+		"kernel, and ms); summary, with pairs, better "
 		"(more than 1.05), better_merged (of these, by merging), geomean, best, worst, "
 		"steal_of_partition, least_of_plain; "
 		"tuned, "

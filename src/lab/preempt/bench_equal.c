@@ -6,18 +6,22 @@
  * first (FLEP, section 6.3.1, figures 10 and 11, and section 6.3.2, figure 12): how much turnaround
  * improves, and how much the longest program loses. A second baseline for triplets has no
  * preemption: of the two short programs, it only launches the shorter one first. */
-#include "base/text.h"
 #include "lab/cases.h"
 
 #include <math.h>
 #include <stdio.h>
 
-static bool has_run(const struct cases *cs, const struct bench_case *c, enum arrangement k)
+static bool has_times_alone(const struct cases *cs, const struct bench_case *c)
 {
 	for (unsigned i = 0; i < c->n; i++)
 		if (!(cases_alone_of(cs, c, i) > 0))
 			return false;
-	return cases_run_in(cs, c->kind, k) && c->by[k].n;
+	return true;
+}
+
+static bool has_run(const struct cases *cs, const struct bench_case *c, enum arrangement k)
+{
+	return has_times_alone(cs, c) && cases_run_in(cs, c->kind, k) && c->by[k].n;
 }
 
 /* Returns the lowest possible ANTT: the programs run in order of their length, shortest first, and
@@ -94,50 +98,50 @@ static const struct bench_case *find_reordered(const struct cases *cs, const str
 	return next < cs->at + cs->n && next->kind == CASE_REORDERED ? next : NULL;
 }
 
-static void json_case(struct cases *cs, const struct bench_case *c)
+/* Appends the names of the case's programs. */
+static void cell_names(struct sheet *s, const struct bench_case *c)
 {
-	const struct bench_case *other = find_reordered(cs, c);
-	struct json *j = cs->b->j;
-
-	json_begin_object(j, NULL);
-	json_begin_array(j, "programs");
-	for (unsigned i = 0; i < c->n; i++) {
-		json_begin_object(j, NULL);
-		json_str(j, "program", bench_programs[c->program[i]]);
-		json_str(j, "size", c->large[i] ? "large" : "small");
-		json_num(j, "alone_us", cases_alone_of(cs, c, i) / 1e3);
-		json_end(j, '}');
-	}
-	json_end(j, ']');
-	json_num(j, "antt_ideal", ideal_antt(cs, c));
-	json_begin_array(j, "arrangements");
-	for (enum arrangement k = MPS; k < ARRANGEMENTS; k++)
-		if (has_run(cs, c, k))
-			json_arrangement(cs, c, k, c);
-	if (other && has_run(cs, other, MPS))
-		json_arrangement(cs, other, MPS, c);
-	json_end(j, ']');
-	json_end(j, '}');
-}
-
-static void text_case(struct cases *cs, const struct bench_case *c)
-{
-	struct bench *b = cs->b;
-	char names[32], why[96];
+	char names[32];
 	size_t at = 0;
 
 	for (unsigned i = 0; i < c->n && at < sizeof(names); i++)
-		at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s", i ? "_" : "",
+		at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s", i ? " + " : "",
 			bench_programs[c->program[i]]);
-	cli_show(b->c, "%-14s %6.2f", names, ideal_antt(cs, c));
-	for (enum arrangement k = MPS; k < ARRANGEMENTS; k++)
-		if (has_run(cs, c, k))
-			cli_show(b->c, " %c%7.2f (%5.1fx)",
-				find_noise(cs, c, k, why, sizeof(why)) ? '~' : ' ',
+	table_cell(&s->t, "%s", names);
+}
+
+static void show_case(struct cases *cs, struct sheet *s, const struct bench_case *c)
+{
+	const struct bench_case *other = find_reordered(cs, c);
+	char why[96];
+
+	sheet_row(s);
+	cell_names(s, c);
+	json_begin_array(s->j, "programs");
+	for (unsigned i = 0; i < c->n; i++) {
+		json_begin_object(s->j, NULL);
+		json_str(s->j, "program", bench_programs[c->program[i]]);
+		json_str(s->j, "size", c->large[i] ? "large" : "small");
+		json_num(s->j, "alone_us", cases_alone_of(cs, c, i) / 1e3);
+		json_end(s->j, '}');
+	}
+	json_end(s->j, ']');
+	sheet_num(s, "antt_ideal", ideal_antt(cs, c), 1, 2, "");
+	json_begin_array(s->j, "arrangements");
+	for (enum arrangement k = MPS; k < ARRANGEMENTS; k++) {
+		if (has_run(cs, c, k)) {
+			json_arrangement(cs, c, k, c);
+			table_cell(&s->t, "%s%.2f (%.1fx)",
+				find_noise(cs, c, k, why, sizeof(why)) ? "~" : "",
 				antt_of(cs, c, k), antt_of(cs, c, MPS) / antt_of(cs, c, k));
-		else if (cases_run_in(cs, c->kind, k))
-			cli_show(b->c, "  %16s", "failed");
-	cli_show(b->c, "\n");
+		} else if (cases_run_in(cs, c->kind, k)) {
+			table_cell(&s->t, "-");
+		}
+	}
+	if (other && has_run(cs, other, MPS))
+		json_arrangement(cs, other, MPS, c);
+	json_end(s->j, ']');
+	sheet_row_end(s);
 }
 
 struct total {
@@ -164,36 +168,29 @@ static void add_case(struct cases *cs, const struct bench_case *c, enum arrangem
 	t->n++;
 }
 
-static void show_total(struct bench *b, const char *name, const struct total *t)
+static void show_total(struct sheet *s, const char *name, const struct total *t)
 {
 	double n = t->n;
 
 	if (!t->n)
 		return;
-	json_begin_object(b->j, NULL);
-	json_str(b->j, "name", name);
-	json_uint(b->j, "cases", t->n);
-	json_num(b->j, "antt_gain_mean", t->gain / n);
-	json_num(b->j, "antt_gain_best", t->best);
-	json_num(b->j, "antt_gain_worst", t->worst);
-	json_num(b->j, "ideal_gain_mean", t->ideal_gain / n);
-	json_num(b->j, "of_ideal_mean", t->of_ideal / n);
-	json_num(b->j, "stp_mean", t->stp / n);
-	json_num(b->j, "makespan_lost_mean", t->lost / n);
-	json_uint(b->j, "preemptions", t->preemptions);
-	json_uint(b->j, "noisy", t->noisy);
-	json_end(b->j, '}');
-	cli_show(b->c,
-		"%-10s  %sANTT %5.1f times better in the mean (%.1f to %.1f; ideal %.1f; %.0f %% "
-		"of "
-		"the ideal); makespan %+.1f %%; %s; %u of them all",
-		name, t->noisy ? "noise: " : "", t->gain / n, t->worst, t->best, t->ideal_gain / n,
-		t->of_ideal / n * 100, t->lost / n * 100, COUNTED(t->preemptions, "preemption"),
-		t->n);
-	cli_show(b->c, t->noisy ? ", %u of them noise\n" : "\n", t->noisy);
+	sheet_row(s);
+	sheet_str(s, "name", name);
+	sheet_uint(s, "cases", t->n);
+	sheet_mark(s, t->noisy);
+	sheet_num(s, "antt_gain_mean", t->gain / n, 1, 1, "x");
+	sheet_num(s, "antt_gain_best", t->best, 1, 1, "x");
+	sheet_num(s, "antt_gain_worst", t->worst, 1, 1, "x");
+	sheet_num(s, "ideal_gain_mean", t->ideal_gain / n, 1, 1, "x");
+	sheet_num(s, "of_ideal_mean", t->of_ideal / n, 100, 0, " %");
+	json_num(s->j, "stp_mean", t->stp / n);
+	sheet_num(s, "makespan_lost_mean", t->lost / n, 100, 1, " %");
+	sheet_uint(s, "preemptions", t->preemptions);
+	sheet_uint(s, "noisy", t->noisy);
+	sheet_row_end(s);
 }
 
-static void show_totals(struct cases *cs, enum case_kind kind)
+static void show_totals(struct cases *cs, struct sheet *s, enum case_kind kind)
 {
 	struct total other = {0};
 
@@ -211,34 +208,31 @@ static void show_totals(struct cases *cs, enum case_kind kind)
 				add_case(cs, o, k, c, &other);
 		}
 		if (cs->spec[k].name)
-			show_total(cs->b, cs->spec[k].name, &t);
+			show_total(s, cs->spec[k].name, &t);
 	}
-	show_total(cs->b, "reordered", &other);
+	show_total(s, "reordered", &other);
 }
 
 void cases_show_equals(struct cases *cs, enum case_kind kind)
 {
 	bool triplets = kind == CASE_TRIPLET;
 	struct bench *b = cs->b;
+	struct sheet s;
 
-	json_begin_array(b->j, triplets ? "triplets" : "equal");
-	cli_show(b->c,
-		"\n%s of one priority: ANTT (improvement over the first arrangement; ~ noise)\n"
-		"%-14s  ideal",
-		triplets ? "a long program and two short ones" : "a long program and a short one",
-		"programs");
+	sheet_begin(&s, b->c, b->j, triplets ? "triplets" : "equal", "<programs|ideal",
+		"%s of one priority: ANTT (improvement over the first arrangement; ~ noise)",
+		triplets ? "a long program and two short ones" : "a long program and a short one");
 	for (enum arrangement k = MPS; k < ARRANGEMENTS; k++)
 		if (cases_run_in(cs, kind, k))
-			cli_show(b->c, "  %16s", cs->spec[k].name);
-	cli_show(b->c, "\n");
+			sheet_column(&s, cs->spec[k].name);
 	for (unsigned i = 0; i < cs->n; i++)
-		if (cs->at[i].kind == kind) {
-			json_case(cs, &cs->at[i]);
-			text_case(cs, &cs->at[i]);
-		}
-	json_end(b->j, ']');
-	json_begin_array(b->j, triplets ? "triplets_summary" : "equal_summary");
-	cli_show(b->c, "\n");
-	show_totals(cs, kind);
-	json_end(b->j, ']');
+		if (cs->at[i].kind == kind && has_times_alone(cs, &cs->at[i]))
+			show_case(cs, &s, &cs->at[i]);
+	sheet_end(&s);
+	sheet_begin(&s, b->c, b->j, triplets ? "triplets_summary" : "equal_summary",
+		"<arrangement|cases|ANTT better: mean|best|worst|ideal|of the ideal|makespan "
+		"lost|preemptions|noisy",
+		"all of them");
+	show_totals(cs, &s, kind);
+	sheet_end(&s);
 }

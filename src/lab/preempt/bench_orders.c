@@ -70,10 +70,7 @@ struct orders_form {
 	CUfunction fn;
 	CUdeviceptr control; /* 0: plain */
 	uint32_t gen;
-	double ms[ROUNDS_MAX], median;
-	/* interquartile range of the rounds' times, relative to their median; NaN if there is only
-	 * one round */
-	double spread;
+	double ms[ROUNDS_MAX];
 };
 
 struct orders {
@@ -274,58 +271,33 @@ static int forms_time(struct orders *o)
 			if (r != CLI_OK || child_interrupted())
 				return CLI_FAILED;
 		}
-	for (unsigned i = 0; i < FORMS; i++) {
-		struct orders_form *f = &o->of[i];
-
-		f->median = median_of(f->ms, n);
-		f->spread = n > 1 ? (f->ms[n - 1 - n / 4] - f->ms[n / 4]) / f->median : NAN;
-	}
 	return CLI_OK;
 }
 
-static double more_percent(const struct orders *o, unsigned which)
+/* Samples: the times of each form by its key, "grid", and "same". */
+static json_t *pack(const struct orders *o)
 {
-	double row = o->of[ROW].median;
+	json_t *row = json_object();
+	double grid[3];
 
-	return row > 0 ? (o->of[which].median / row - 1) * 100 : 0;
-}
-
-static void row_show(struct orders *o)
-{
-	struct json *j = o->b->j;
-	double spread = o->of[ROW].spread;
-	bool noisy;
-
-	json_begin_object(j, NULL);
-	json_str(j, "kernel", orders_name(o));
-	json_begin_array(j, "grid");
 	for (unsigned i = 0; i < 3; i++)
-		json_uint(j, NULL, o->spec.shape.grid[i]);
-	json_end(j, ']');
-	for (unsigned i = 0; i < FORMS; i++) {
-		json_num(j, forms[i].key, o->of[i].median);
-		spread = o->of[i].spread > spread ? o->of[i].spread : spread;
-	}
-	json_num(j, "column_percent", more_percent(o, COLUMN));
-	json_num(j, "hilbert_percent", more_percent(o, HILBERT));
-	json_num(j, "spread", spread);
-	json_bool(j, "same", o->same);
-	json_end(j, '}');
-	noisy = isnan(spread) || spread > FIGURES_SPREAD;
-	cli_show(o->b->c, "%-10s %10.4f %10.4f %c%+8.2f %% %+8.2f %%  ", orders_name(o),
-		o->of[PLAIN].median, o->of[ROW].median, noisy ? '~' : ' ', more_percent(o, COLUMN),
-		more_percent(o, HILBERT));
-	if (isnan(spread))
-		cli_show(o->b->c, "(one round)");
-	else
-		cli_show(o->b->c, "(%.1f %%)", spread * 100);
-	cli_show(o->b->c, "%s\n", o->same ? "" : " WRONG");
+		grid[i] = o->spec.shape.grid[i];
+	json_object_set_new(row, "grid", samples_numbers(grid, 3));
+	for (unsigned i = 0; i < FORMS; i++)
+		json_object_set_new(row, forms[i].key,
+			samples_numbers(o->of[i].ms, MIN(o->b->rounds, ROUNDS_MAX)));
+	json_object_set_new(row, "same", samples_number(o->same));
+	return row;
 }
 
-static int row_measure(struct orders *o)
+static int row_measure(struct orders *o, const char *key)
 {
-	int r;
+	int r = CLI_OK;
 
+	if (!o->device.cu.cuInit)
+		r = job_device_open(o->b->c, o->b->device, &o->device);
+	if (r != CLI_OK)
+		return r;
 	progress_step("orders: %s", orders_name(o));
 	arena_init(&o->arena, 0);
 	o->spec = (struct spec){.arena = &o->arena};
@@ -337,29 +309,83 @@ static int row_measure(struct orders *o)
 	if (r == CLI_OK)
 		r = forms_time(o);
 	if (r == CLI_OK)
-		row_show(o);
+		samples_add(&o->b->samples, key, pack(o));
 	row_close(o);
 	arena_finish(&o->arena);
 	return r;
 }
 
+static const char *row_key(const struct orders *o, char *buf, size_t size)
+{
+	snprintf(buf, size, "orders %s", orders_name(o));
+	return buf;
+}
+
+static void row_show(struct orders *o, struct sheet *s, const json_t *row)
+{
+	double median[FORMS], spread = NAN, grid[3];
+	bool same = samples_first(row, "same") > 0;
+
+	samples_read(row, "grid", 3, grid);
+	for (unsigned i = 0; i < FORMS; i++) {
+		unsigned n;
+		double *ms = samples_values(row, forms[i].key, &o->b->arena, &n), own;
+
+		median[i] = ms ? median_of(ms, n) : NAN;
+		own = n > 1 ? (ms[n - 1 - n / 4] - ms[n / 4]) / median[i] : NAN;
+		spread = isnan(spread) || own > spread ? own : spread;
+	}
+	sheet_row(s);
+	sheet_str(s, "kernel", orders_name(o));
+	json_begin_array(s->j, "grid");
+	for (unsigned i = 0; i < 3; i++)
+		json_uint(s->j, NULL, (uint64_t)grid[i]);
+	json_end(s->j, ']');
+	for (unsigned i = 0; i < FORMS; i++)
+		sheet_num(s, forms[i].key, median[i], 1, 4, "");
+	sheet_mark(s, !(spread <= FIGURES_SPREAD));
+	sheet_num(s, "column_percent", (median[COLUMN] / median[ROW] - 1) * 100, 1, 2, " %");
+	sheet_mark(s, !(spread <= FIGURES_SPREAD));
+	sheet_num(s, "hilbert_percent", (median[HILBERT] / median[ROW] - 1) * 100, 1, 2, " %");
+	sheet_num(s, "spread", spread, 100, 1, " %");
+	json_bool(s->j, "same", same);
+	table_cell(&s->t, "%s", same ? "" : "WRONG");
+	sheet_row_end(s);
+}
+
 int bench_orders(struct bench *b)
 {
 	struct orders *o = arena_zalloc(&b->arena, sizeof(*o));
-	int r = o ? job_device_open(b->c, b->device, &o->device) : job_out_of_memory(b->c);
+	int r = o ? CLI_OK : job_out_of_memory(b->c);
+	struct sheet s;
+	char key[32];
 
 	if (r != CLI_OK)
 		return r;
 	o->b = b;
-	json_begin_array(b->j, "orders");
-	cli_show(b->c, "\nkernels alone, by the order in which workers take blocks: what columns "
-		       "and\nHilbert curves cost beside rows (the middle half of the rounds lies "
-		       "within; ~ noise)\n"
-		       "kernel       plain ms     row ms     column    hilbert\n");
 	for (unsigned i = 0; r == CLI_OK && i < ARRAY_LEN(rows); i++) {
 		o->row = &rows[i];
-		r = row_measure(o);
+		if (samples_row(&b->samples, row_key(o, key, sizeof(key))) ||
+			!samples_may_begin(&b->samples))
+			progress_more(-1);
+		else
+			r = row_measure(o, key);
 	}
-	json_end(b->j, ']');
+	if (r != CLI_OK)
+		return r;
+	sheet_begin(&s, b->c, b->j, "orders",
+		"<kernel|plain ms|row ms|column ms|Hilbert ms|column|Hilbert|spread|",
+		"kernels alone, by the order in which workers take blocks: the cost of columns "
+		"and\nHilbert curves over rows (spread: of the middle half of the rounds; ~ "
+		"noise)");
+	for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+		const json_t *row;
+
+		o->row = &rows[i];
+		row = samples_row(&b->samples, row_key(o, key, sizeof(key)));
+		if (row)
+			row_show(o, &s, row);
+	}
+	sheet_end(&s);
 	return r;
 }

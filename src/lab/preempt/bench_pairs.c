@@ -4,11 +4,9 @@
 /* Co-runs of a long low-priority program and a short high-priority program. The tables show how
  * much sooner the short program finishes than without heddle (FLEP, section 6.3.1). It launches
  * either right after the long program starts (figure 8) or after a delay (figure 9). */
-#include "base/text.h"
 #include "lab/cases.h"
 
 #include <math.h>
-#include <stdio.h>
 
 static double low_alone(const struct cases *cs, const struct bench_case *c)
 {
@@ -78,61 +76,48 @@ static void json_arrangement(struct cases *cs, const struct bench_case *c, enum 
 	json_end(j, '}');
 }
 
-static void json_pair(struct cases *cs, const struct bench_case *c)
+static void show_pair(struct cases *cs, struct sheet *s, const struct bench_case *c)
 {
-	struct json *j = cs->b->j;
-
-	json_begin_object(j, NULL);
-	json_str(j, "low", bench_programs[c->program[0]]);
-	json_str(j, "high", bench_programs[c->program[1]]);
-	json_num(j, "low_alone_us", low_alone(cs, c) / 1e3);
-	json_num(j, "high_alone_us", high_alone(cs, c) / 1e3);
-	if (c->kind == CASE_DELAYED)
-		json_num(j, "delay", c->delay);
-	json_num(j, "ideal", ideal_speedup(cs, c));
-	json_begin_array(j, "arrangements");
-	for (enum arrangement k = ALONE; k < ARRANGEMENTS; k++)
-		if (has_run(cs, c, k))
-			json_arrangement(cs, c, k);
-	json_end(j, ']');
-	json_end(j, '}');
-}
-
-static void text_pair(struct cases *cs, const struct bench_case *c)
-{
-	struct bench *b = cs->b;
 	char why[96];
 
-	cli_show(b->c, "%-4s %-4s", bench_programs[c->program[0]], bench_programs[c->program[1]]);
+	sheet_row(s);
+	sheet_str(s, "low", bench_programs[c->program[0]]);
+	sheet_str(s, "high", bench_programs[c->program[1]]);
+	json_num(s->j, "low_alone_us", low_alone(cs, c) / 1e3);
+	json_num(s->j, "high_alone_us", high_alone(cs, c) / 1e3);
 	if (c->kind == CASE_DELAYED)
-		cli_show(b->c, " %5.1f", c->delay);
-	cli_show(b->c, " %6.1f", ideal_speedup(cs, c));
-	for (enum arrangement k = ALONE; k < ARRANGEMENTS; k++)
-		if (has_run(cs, c, k))
-			cli_show(b->c, " %c%9.0f (%5.1fx)",
-				find_noise(cs, c, k, why, sizeof(why)) ? '~' : ' ',
+		sheet_num(s, "delay", c->delay, 1, 1, "");
+	sheet_num(s, "ideal", ideal_speedup(cs, c), 1, 1, "x");
+	json_begin_array(s->j, "arrangements");
+	for (enum arrangement k = ALONE; k < ARRANGEMENTS; k++) {
+		if (has_run(cs, c, k)) {
+			json_arrangement(cs, c, k);
+			table_cell(&s->t, "%s%.0f (%.1fx)",
+				find_noise(cs, c, k, why, sizeof(why)) ? "~" : "",
 				high_ns(c, k) / 1e3, speedup_of(c, k));
-		else if (cases_run_in(cs, c->kind, k))
-			cli_show(b->c, "  %18s", "failed");
-	cli_show(b->c, "\n");
+		} else if (cases_run_in(cs, c->kind, k)) {
+			table_cell(&s->t, "-");
+		}
+	}
+	json_end(s->j, ']');
+	sheet_row_end(s);
 }
 
-static void show_table(struct cases *cs, enum case_kind kind, const char *key)
+static void show_table(struct cases *cs, enum case_kind kind, const char *key, const char *title)
 {
 	struct bench *b = cs->b;
+	struct sheet s;
 
-	json_begin_array(b->j, key);
-	cli_show(b->c, "low  high %s ideal", kind == CASE_DELAYED ? "delay" : "");
+	sheet_begin(&s, b->c, b->j, key,
+		kind == CASE_DELAYED ? "<low|<high|delay|ideal" : "<low|<high|ideal", "%s", title);
 	for (enum arrangement k = ALONE; k < ARRANGEMENTS; k++)
 		if (cases_run_in(cs, kind, k))
-			cli_show(b->c, "  %18s", cs->spec[k].name);
-	cli_show(b->c, "\n");
+			sheet_column(&s, cs->spec[k].name);
 	for (unsigned i = 0; i < cs->n; i++)
-		if (cs->at[i].kind == kind) {
-			json_pair(cs, &cs->at[i]);
-			text_pair(cs, &cs->at[i]);
-		}
-	json_end(b->j, ']');
+		if (cs->at[i].kind == kind && low_alone(cs, &cs->at[i]) > 0 &&
+			high_alone(cs, &cs->at[i]) > 0)
+			show_pair(cs, &s, &cs->at[i]);
+	sheet_end(&s);
 }
 
 /* ---- figure 8 ---- */
@@ -153,13 +138,12 @@ static double ideal_mean(const struct cases *cs, enum case_kind kind, double del
 	return n ? sum / n : NAN;
 }
 
-/* Prints the averages of an arrangement over all pairs that ran: mean and best speedup, mean ANTT
- * and mean STP. */
-static void sum_up(struct cases *cs, enum arrangement k, double ideal)
+/* Shows the averages of an arrangement over all pairs that ran: mean and best speedup, mean ANTT and
+ * mean STP. */
+static void sum_up(struct cases *cs, struct sheet *s, enum arrangement k, double ideal)
 {
 	double sum = 0, best = 0, worst = INFINITY, antt = 0, stp = 0, makespan = 0;
 	unsigned m = 0, preemptions = 0, noisy = 0;
-	struct bench *b = cs->b;
 	char why[96];
 
 	for (unsigned i = 0; i < cs->n; i++) {
@@ -181,55 +165,49 @@ static void sum_up(struct cases *cs, enum arrangement k, double ideal)
 	}
 	if (!m)
 		return;
-	json_begin_object(b->j, NULL);
-	json_str(b->j, "name", cs->spec[k].name);
-	json_uint(b->j, "pairs", m);
-	json_num(b->j, "speedup_mean", sum / m);
-	json_num(b->j, "speedup_best", best);
-	json_num(b->j, "speedup_worst", worst);
-	json_num(b->j, "ideal_mean", ideal);
-	json_num(b->j, "antt_mean", antt / m);
-	json_num(b->j, "stp_mean", stp / m);
-	json_num(b->j, "stp_makespan_mean", makespan / m);
-	json_uint(b->j, "preemptions", preemptions);
-	json_uint(b->j, "noisy", noisy);
-	json_end(b->j, '}');
-	cli_show(b->c,
-		"%-10s  %sspeedup %5.1f mean, %5.1f best, %5.1f worst; ANTT %.2f, STP %.2f "
-		"(makespan %.2f); %s; %s",
-		cs->spec[k].name, noisy ? "noise: " : "", sum / m, best, worst, antt / m, stp / m,
-		makespan / m, COUNTED(preemptions, "preemption"), COUNTED(m, "pair"));
-	cli_show(b->c, noisy ? ", %u of them noise\n" : "\n", noisy);
+	sheet_row(s);
+	sheet_str(s, "name", cs->spec[k].name);
+	sheet_uint(s, "pairs", m);
+	sheet_mark(s, noisy);
+	sheet_num(s, "speedup_mean", sum / m, 1, 1, "x");
+	sheet_num(s, "speedup_best", best, 1, 1, "x");
+	sheet_num(s, "speedup_worst", worst, 1, 1, "x");
+	sheet_num(s, "ideal_mean", ideal, 1, 1, "x");
+	sheet_num(s, "antt_mean", antt / m, 1, 2, "");
+	sheet_num(s, "stp_mean", stp / m, 1, 2, "");
+	sheet_num(s, "stp_makespan_mean", makespan / m, 1, 2, "");
+	sheet_uint(s, "preemptions", preemptions);
+	sheet_uint(s, "noisy", noisy);
+	sheet_row_end(s);
 }
 
 void cases_show_pairs(struct cases *cs)
 {
 	struct bench *b = cs->b;
 	double mean = ideal_mean(cs, CASE_PAIR, 0);
+	struct sheet s;
 
-	cli_show(b->c, "turnaround of the high-priority program, us (speedup over the first "
-		       "arrangement; ~ noise: it cannot be, or rounds differ by more than 10 "
-		       "%%)\n");
-	show_table(cs, CASE_PAIR, "pairs");
-	json_begin_array(b->j, "summary");
-	cli_show(b->c, "\nideal speedup in the mean: %.1f\n", mean);
+	show_table(cs, CASE_PAIR, "pairs",
+		"turnaround of the high-priority program, us (speedup over the first arrangement; "
+		"~ "
+		"noise: it\ncannot be, or rounds differ by more than 10 %)");
+	sheet_begin(&s, b->c, b->j, "summary",
+		"<arrangement|pairs|speedup: mean|best|worst|ideal|ANTT|STP|by "
+		"makespan|preemptions|noisy",
+		"all pairs");
 	for (enum arrangement k = ALONE; k < ARRANGEMENTS; k++)
-		sum_up(cs, k, mean);
-	json_end(b->j, ']');
+		sum_up(cs, &s, k, mean);
+	sheet_end(&s);
 }
 
 /* ---- figure 9 ---- */
 
-static void sum_up_delay(struct cases *cs, double delay)
+static void sum_up_delay(struct cases *cs, struct sheet *s, double delay)
 {
-	struct bench *b = cs->b;
-	double mean = ideal_mean(cs, CASE_DELAYED, delay);
-
-	json_begin_object(b->j, NULL);
-	json_num(b->j, "delay", delay);
-	json_num(b->j, "ideal_mean", mean);
-	json_begin_array(b->j, "arrangements");
-	cli_show(b->c, "%5.1f  ideal %5.1f", delay, mean);
+	sheet_row(s);
+	sheet_num(s, "delay", delay, 1, 1, "");
+	sheet_num(s, "ideal_mean", ideal_mean(cs, CASE_DELAYED, delay), 1, 1, "x");
+	json_begin_array(s->j, "arrangements");
 	for (enum arrangement k = MPS + 1; k < ARRANGEMENTS; k++) {
 		double sum = 0;
 		unsigned n = 0;
@@ -243,22 +221,23 @@ static void sum_up_delay(struct cases *cs, double delay)
 			sum += speedup_of(c, k);
 			n++;
 		}
-		if (!n)
+		if (!n) {
+			if (cases_run_in(cs, CASE_DELAYED, k))
+				table_cell(&s->t, "-");
 			continue;
-		json_begin_object(b->j, NULL);
-		json_str(b->j, "name", cs->spec[k].name);
-		json_num(b->j, "speedup_mean", sum / n);
-		json_uint(b->j, "pairs", n);
-		json_end(b->j, '}');
-		cli_show(b->c, "  %s %5.1f", cs->spec[k].name, sum / n);
+		}
+		json_begin_object(s->j, NULL);
+		json_str(s->j, "name", cs->spec[k].name);
+		sheet_num(s, "speedup_mean", sum / n, 1, 1, "x");
+		json_uint(s->j, "pairs", n);
+		json_end(s->j, '}');
 	}
-	json_end(b->j, ']');
-	json_end(b->j, '}');
-	cli_show(b->c, "\n");
+	json_end(s->j, ']');
+	sheet_row_end(s);
 }
 
-/* Each delay once: those of the first pair. */
-static void sum_up_delays(struct cases *cs)
+/* Shows each delay once: the delays of the first pair. */
+static void sum_up_delays(struct cases *cs, struct sheet *s)
 {
 	const struct bench_case *first = NULL;
 
@@ -269,20 +248,23 @@ static void sum_up_delays(struct cases *cs)
 			continue;
 		first = first ? first : c;
 		if (c->program[0] == first->program[0] && c->program[1] == first->program[1])
-			sum_up_delay(cs, c->delay);
+			sum_up_delay(cs, s, c->delay);
 	}
 }
 
 void cases_show_delays(struct cases *cs)
 {
 	struct bench *b = cs->b;
+	struct sheet s;
 
-	cli_show(b->c,
-		"\nthe same, launched so long behind the low one's start (of its time alone), "
-		"us\n");
-	show_table(cs, CASE_DELAYED, "delay");
-	json_begin_array(b->j, "delay_summary");
-	cli_show(b->c, "\nspeedup in the mean, by delay:\n");
-	sum_up_delays(cs);
-	json_end(b->j, ']');
+	show_table(cs, CASE_DELAYED, "delay",
+		"the same, with a launch that comes after a part of the low one's time alone "
+		"(delay), "
+		"us");
+	sheet_begin(&s, b->c, b->j, "delay_summary", "delay|ideal", "mean speedup by delay");
+	for (enum arrangement k = MPS + 1; k < ARRANGEMENTS; k++)
+		if (cases_run_in(cs, CASE_DELAYED, k))
+			sheet_column(&s, cs->spec[k].name);
+	sum_up_delays(cs, &s);
+	sheet_end(&s);
 }

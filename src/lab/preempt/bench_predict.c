@@ -29,8 +29,6 @@ struct predict {
 	const char *program;
 	bool is_wanted; /* the kernel that came last is the program's */
 	bool failed;
-	double sum, worst; /* of the programs' mean errors */
-	unsigned n;        /* programs that have one */
 };
 
 static void plan_sizes(struct predict *p, struct bench *b)
@@ -77,7 +75,9 @@ static int run_size(struct predict *p, struct stage *stage, double scale, unsign
 	run.rounds = launches;
 	run.reference = NULL; /* of another size each time */
 	progress_step("%s: %s, %.2f of its work", stage->spec.name, p->program, scale);
-	return bench_try(p->b, stage, &run, &res);
+	if (stage_run(stage, &p->b->arena, &run, &res) != CLI_OK)
+		p->b->failures++;
+	return child_interrupted() ? CLI_FAILED : CLI_OK;
 }
 
 /* ---- what heddled knows ---- */
@@ -122,68 +122,32 @@ static bool is_known(const struct wire_shape *known, size_t n, const struct wire
 
 /* ---- a program ---- */
 
-static double show_size(struct predict *p, const struct wire_shape *s)
+/* Samples: of each held-out size "blocks", "predicted_ns" and "measured_ns"; and "learnt", the number of
+ * sizes before. known[0] to known[n-1] are the sizes that heddled knew before the held-out sizes ran;
+ * only later sizes count. */
+static json_t *pack(const struct predict *p, const struct wire_shape *known, size_t n)
 {
-	double predicted = (double)s->predicted_ns, measured = (double)s->moving_ns;
-	double error = fabs(predicted - measured) / measured;
-	struct json *j = p->b->j;
+	json_t *blocks = json_array(), *predicted = json_array(), *measured = json_array();
 
-	json_begin_object(j, NULL);
-	json_uint(j, "blocks", s->total);
-	json_num(j, "predicted_us", predicted / 1e3);
-	json_num(j, "measured_us", measured / 1e3);
-	json_num(j, "error", error);
-	json_end(j, '}');
-	return error;
-}
-
-/* Prints a program's figures. known[0] to known[n-1] are the sizes that heddled knew before the
- * held-out sizes ran; only later sizes count. */
-static void show_program(struct predict *p, const struct wire_shape *known, size_t n)
-{
-	double sum = 0, worst = 0;
-	unsigned held_out = 0;
-	struct json *j = p->b->j;
-
-	json_begin_object(j, NULL);
-	json_str(j, "program", p->program);
-	json_uint(j, "sizes_learnt", n);
-	json_begin_array(j, "sizes");
 	for (size_t i = 0; i < p->shapes.len; i++) {
 		const struct wire_shape *s = &p->shapes.at[i];
-		double error;
 
 		if (is_known(known, n, s) || s->predicted_ns == UINT64_MAX || !s->moving_ns)
 			continue;
-		error = show_size(p, s);
-		sum += error;
-		worst = MAX(worst, error);
-		held_out++;
+		json_array_append_new(blocks, json_integer((json_int_t)s->total));
+		json_array_append_new(predicted, json_integer((json_int_t)s->predicted_ns));
+		json_array_append_new(measured, json_integer((json_int_t)s->moving_ns));
 	}
-	json_end(j, ']');
-	json_num(j, "error_mean", held_out ? sum / held_out : NAN);
-	json_num(j, "error_worst", held_out ? worst : NAN);
-	json_end(j, '}');
-	if (!held_out) {
-		cli_show(p->b->c, "%-5s no size was predicted: its launches were not managed\n",
-			p->program);
-		p->b->failures++;
-		return;
-	}
-	cli_show(p->b->c, "%-5s %5zu %8u %10.1f %% %10.1f %%\n", p->program, n, held_out,
-		sum / held_out * 100, worst * 100);
-	p->sum += sum / held_out;
-	p->worst = MAX(p->worst, sum / held_out);
-	p->n++;
+	return json_pack("{so so so so}", "learnt", samples_number((double)n), "blocks", blocks,
+		"predicted_ns", predicted, "measured_ns", measured);
 }
 
-static int measure_program(struct predict *p, struct stage *stage, const char *program)
+static int measure_program(struct predict *p, struct stage *stage, const char *key)
 {
 	struct wire_shape *known;
 	size_t n = 0;
 	int r = CLI_OK;
 
-	p->program = program;
 	for (unsigned i = 0; r == CLI_OK && i < p->learn; i++)
 		r = run_size(p, stage, scale_of(p, shuffled_index(p, i), false), p->launches);
 	if (r == CLI_OK)
@@ -201,35 +165,114 @@ static int measure_program(struct predict *p, struct stage *stage, const char *p
 	if (r == CLI_OK)
 		r = ask_heddled(p, stage);
 	if (r == CLI_OK)
-		show_program(p, known, n);
+		samples_add(&p->b->samples, key, pack(p, known, n));
 	return r;
+}
+
+static int measure_programs(struct predict *p)
+{
+	struct bench_stage stage = {.spec = {.name = "heddle",
+					    .managed = true,
+					    .options = {"--set", "min_managed_us=1"}}};
+	int r = CLI_OK;
+	char key[32];
+
+	for (unsigned i = 0; r == CLI_OK && i < p->programs; i++) {
+		p->program = bench_programs[i];
+		snprintf(key, sizeof(key), "predict %s", p->program);
+		if (samples_row(&p->b->samples, key) || !samples_may_begin(&p->b->samples)) {
+			progress_more(-(int)(p->learn + p->held_out));
+			continue;
+		}
+		r = bench_stage_need(p->b, &stage);
+		if (r == CLI_OK)
+			r = measure_program(p, &stage.stage, key);
+	}
+	bench_stage_close(&stage);
+	return r;
+}
+
+/* ---- showing ---- */
+
+/* Shows a program's row. *ret_mean is its mean error; NaN if no size was predicted, because its launches
+ * were not managed. */
+static void show_program(struct predict *p, struct sheet *s, const json_t *row, double *ret_mean)
+{
+	unsigned n, m, k;
+	double *blocks = samples_values(row, "blocks", &p->b->arena, &n);
+	double *predicted = samples_values(row, "predicted_ns", &p->b->arena, &m);
+	double *measured = samples_values(row, "measured_ns", &p->b->arena, &k);
+	double sum = 0, worst = 0;
+
+	n = n == m && n == k ? n : 0;
+	sheet_row(s);
+	sheet_str(s, "program", p->program);
+	sheet_uint(s, "sizes_learnt", (uint64_t)samples_first(row, "learnt"));
+	table_cell(&s->t, "%u", n);
+	json_begin_array(s->j, "sizes");
+	for (unsigned i = 0; i < n; i++) {
+		double error = fabs(predicted[i] - measured[i]) / measured[i];
+
+		json_begin_object(s->j, NULL);
+		json_uint(s->j, "blocks", (uint64_t)blocks[i]);
+		json_num(s->j, "predicted_us", predicted[i] / 1e3);
+		json_num(s->j, "measured_us", measured[i] / 1e3);
+		json_num(s->j, "error", error);
+		json_end(s->j, '}');
+		sum += error;
+		worst = MAX(worst, error);
+	}
+	json_end(s->j, ']');
+	*ret_mean = n ? sum / n : NAN;
+	sheet_num(s, "error_mean", *ret_mean, 100, 1, " %");
+	sheet_num(s, "error_worst", n ? worst : NAN, 100, 1, " %");
+	sheet_row_end(s);
+}
+
+static void show(struct predict *p)
+{
+	struct bench *b = p->b;
+	double sum = 0, worst = 0, mean;
+	unsigned n = 0;
+	struct sheet s;
+	char key[32];
+
+	sheet_begin(&s, b->c, b->j, "predict", "<program|sizes learnt|held out|error: mean|worst",
+		"error of predicted durations of sizes that have never run");
+	for (unsigned i = 0; i < p->programs; i++) {
+		const json_t *row;
+
+		p->program = bench_programs[i];
+		snprintf(key, sizeof(key), "predict %s", p->program);
+		row = samples_row(&b->samples, key);
+		if (!row)
+			continue;
+		show_program(p, &s, row, &mean);
+		if (isnan(mean)) {
+			b->failures++;
+			continue;
+		}
+		sum += mean;
+		worst = MAX(worst, mean);
+		n++;
+	}
+	sheet_end(&s);
+	json_num(b->j, "predict_error_mean", n ? sum / n : NAN);
+	json_num(b->j, "predict_error_worst", n ? worst : NAN);
+	if (n)
+		cli_show(b->c, "%.1f %% in the mean of the programs, %.1f %% for the worst\n",
+			sum / n * 100, worst * 100);
 }
 
 int bench_predict(struct bench *b)
 {
-	struct stage_spec spec = {.name = "heddle",
-		.device = b->device,
-		.managed = true,
-		.options = {"--set", "min_managed_us=1"}};
 	struct predict p;
-	struct stage stage;
-	int r = stage_open(b->c, &spec, &stage);
+	int r;
 
-	if (r != CLI_OK)
-		return r;
 	plan_sizes(&p, b);
-	json_begin_array(b->j, "predict");
-	cli_show(b->c, "\nerror of predicted durations of sizes that have never run, %%\n"
-		       "      sizes learnt, held out    mean       worst\n");
-	for (unsigned i = 0; r == CLI_OK && i < p.programs; i++)
-		r = measure_program(&p, &stage, bench_programs[i]);
-	json_end(b->j, ']');
-	json_num(b->j, "predict_error_mean", p.n ? p.sum / p.n : NAN);
-	json_num(b->j, "predict_error_worst", p.n ? p.worst : NAN);
-	if (p.n)
-		cli_show(b->c, "%.1f %% in the mean of the programs, %.1f %% for the worst\n",
-			p.sum / p.n * 100, p.worst * 100);
-	stage_close(&stage);
+	r = measure_programs(&p);
+	if (r == CLI_OK)
+		show(&p);
 	VEC_FREE(&p.shapes);
 	return r;
 }

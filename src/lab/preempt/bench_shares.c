@@ -8,7 +8,6 @@
  * Each program counts its own rounds. Its share and the lost throughput are computed from these
  * rounds, compared with those of the same program alone in the same arrangement. The shares that
  * heddled measures are printed beside the computed ones. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,15 +51,10 @@ struct share_set {
 
 struct share_bench {
 	struct bench *b;
-	struct stage stage[ARRANGEMENTS];
+	struct bench_stage stage[ARRANGEMENTS];
 	unsigned arrangements;
 	struct share_set set[MAX_SETS];
-	/* only the first n_run sets run if the time budget does not suffice for all */
-	unsigned n, n_run;
-	/* start time of this part of the benchmark, start time of the current set of programs, and
-	 * the duration of the longest set so far */
-	double began_s, set_began_s, longest_s;
-	double alone_per_s[ARRANGEMENTS][PROGRAMS][2]; /* by large; 0: not yet; below 0: failed */
+	unsigned n;
 };
 
 /* ---- what is measured ---- */
@@ -117,20 +111,19 @@ static unsigned arrangements_of(const struct bench *b)
 	return b->device == DEV_CPU ? BY_WEIGHT_MPS : ARRANGEMENTS;
 }
 
-/* Runs of the first n sets. */
-static unsigned count_steps(const struct share_bench *sb, unsigned n)
+static unsigned count_steps(const struct share_bench *sb)
 {
 	bool seen[PROGRAMS][2] = {{false}};
 	unsigned alone = 0;
 
-	for (unsigned k = 0; k < n; k++)
+	for (unsigned k = 0; k < sb->n; k++)
 		for (unsigned i = 0; i < sb->set[k].ratio->n; i++) {
 			bool *at = &seen[sb->set[k].program[i]][is_large(&sb->set[k], i)];
 
 			alone += !*at || !alone_is_kept(sb->b);
 			*at = true;
 		}
-	return sb->arrangements * (n + alone);
+	return sb->arrangements * (sb->n + alone);
 }
 
 unsigned bench_shares_steps(const struct bench *b)
@@ -138,7 +131,15 @@ unsigned bench_shares_steps(const struct bench *b)
 	struct share_bench sb = {.b = (struct bench *)b, .arrangements = arrangements_of(b)};
 
 	list_sets(&sb);
-	return count_steps(&sb, sb.n);
+	return count_steps(&sb);
+}
+
+static const char *set_names(const struct share_set *s, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s+%s%s%s", bench_programs[s->program[0]],
+		bench_programs[s->program[1]], s->ratio->n > 2 ? "+" : "",
+		s->ratio->n > 2 ? bench_programs[s->program[2]] : "");
+	return buf;
 }
 
 /* ---- measuring ---- */
@@ -148,18 +149,73 @@ static uint64_t window_of(const struct bench *b)
 	return b->device == DEV_CPU ? 2000000000 : 300000000;
 }
 
-/* Runs all programs of the set s together, or only program `only` if that is not negative. If
- * programs fail, this is reported and counted, and the result is CLI_OK. Returns CLI_FAILED if a
- * signal has interrupted the benchmark. */
+/* The key of a set's row; with `only` not negative, of this program alone. On a device where times alone
+ * are kept, they have one row for all sets. */
+static const char *row_key(const struct share_bench *sb, unsigned arrangement,
+	const struct share_set *s, int only, char *buf, size_t size)
+{
+	static const char *const names[ARRANGEMENTS] = {"ffs", "sliced", "ffs MPS"};
+	char set[32];
+
+	if (only < 0)
+		snprintf(buf, size, "shares %s %s, %s", set_names(s, set, sizeof(set)),
+			s->ratio->name, names[arrangement]);
+	else if (alone_is_kept(sb->b))
+		snprintf(buf, size, "shares %s %s alone, %s", bench_programs[s->program[only]],
+			size_of(sb->b, is_large(s, (unsigned)only)), names[arrangement]);
+	else
+		snprintf(buf, size, "shares %s %s, %s alone, %s", set_names(s, set, sizeof(set)),
+			s->ratio->name, bench_programs[s->program[only]], names[arrangement]);
+	return buf;
+}
+
+/* Samples: for each program "finished N", its rounds at the ends of windows (shares_cut), and "had", the
+ * shares by heddled's account. */
+static json_t *pack(
+	struct share_bench *sb, const struct crowd_run *run, const struct crowd_result *res)
+{
+	unsigned windows = sb->b->rounds;
+	double *finished = ARENA_ARRAY(&sb->b->arena, double, windows + 1);
+	json_t *o = json_object();
+	char name[24];
+
+	for (unsigned i = 0; finished && i < run->n; i++) {
+		shares_cut(res->of[i].done_ns, res->of[i].n, res->from_ns, window_of(sb->b),
+			windows, finished);
+		snprintf(name, sizeof(name), "finished %u", i);
+		json_object_set_new(o, name, samples_numbers(finished, windows + 1));
+	}
+	json_object_set_new(o, "had", samples_numbers(res->share_had, run->n));
+	json_object_set_new(o, "checked", samples_number(res->checked));
+	json_object_set_new(o, "wrong", samples_number(res->wrong));
+	return o;
+}
+
+/* Takes the row of all programs of the set s together, or of the program `only` alone if that is not
+ * negative; measures it if it is not kept. *ret is NULL if there is none: the programs failed, which is
+ * reported and counted, or no time is left. Returns CLI_FAILED if a signal has interrupted the
+ * benchmark. */
 static int run_members(struct share_bench *sb, unsigned arrangement, const struct share_set *s,
-	int only, struct crowd_result *ret)
+	int only, const json_t **ret)
 {
 	struct bench *b = sb->b;
 	struct stage_run how = bench_run(b, NULL, NULL);
 	struct crowd_run run = {.run = &how,
 		.warm_rounds = b->device == DEV_CPU ? 1 : STAGE_SEARCH_ROUNDS,
 		.window_ns = b->rounds * window_of(b)};
+	struct crowd_result res;
+	char key[96];
+	int r;
 
+	row_key(sb, arrangement, s, only, key, sizeof(key));
+	*ret = samples_row(&b->samples, key);
+	if (*ret || !samples_may_begin(&b->samples)) {
+		progress_more(-1);
+		return CLI_OK;
+	}
+	r = bench_stage_need(b, &sb->stage[arrangement]);
+	if (r != CLI_OK)
+		return r;
 	/* Comparing after each launch would leave the device idle. */
 	how.check = how.check ? how.check : "last";
 	for (unsigned i = 0; i < s->ratio->n; i++) {
@@ -169,119 +225,82 @@ static int run_members(struct share_bench *sb, unsigned arrangement, const struc
 		run.program[run.n].size = size_of(b, is_large(s, i));
 		run.weight[run.n++] = s->ratio->weight[i];
 	}
-	progress_step("%s, %s: %s%s%s", sb->stage[arrangement].spec.name,
-		only < 0 ? s->ratio->name : "alone", run.program[0].name, run.n > 1 ? " + " : "",
-		run.n > 1 ? run.program[1].name : "");
-	if (crowd_run(&sb->stage[arrangement], &b->arena, &run, ret) != CLI_OK)
+	progress_step("%s", key);
+	if (crowd_run(&sb->stage[arrangement].stage, &b->arena, &run, &res) != CLI_OK) {
 		b->failures++;
+	} else {
+		samples_add(&b->samples, key, pack(sb, &run, &res));
+		*ret = samples_row(&b->samples, key);
+	}
 	return child_interrupted() ? CLI_FAILED : CLI_OK;
+}
+
+static const double *finished_of(struct share_bench *sb, const json_t *row, unsigned i)
+{
+	unsigned n;
+	double *values;
+	char name[24];
+
+	snprintf(name, sizeof(name), "finished %u", i);
+	values = samples_values(row, name, &sb->b->arena, &n);
+	return n == sb->b->rounds + 1 ? values : NULL;
 }
 
 static int measure_alone(
 	struct share_bench *sb, unsigned arrangement, struct share_set *s, unsigned i)
 {
-	struct bench *b = sb->b;
-	double *at = &sb->alone_per_s[arrangement][s->program[i]][is_large(s, i)];
-	struct crowd_result res = {0};
-	int r = CLI_OK;
+	const double *finished;
+	const json_t *row;
+	int r = run_members(sb, arrangement, s, (int)i, &row);
 
-	if (*at == 0 || !alone_is_kept(b)) {
-		r = run_members(sb, arrangement, s, (int)i, &res);
-		*at = shares_rate(
-			res.of[0].done_ns, res.of[0].n, res.from_ns, window_of(b), b->rounds);
-		*at = *at > 0 ? *at : -1;
-	}
-	s->alone_per_s[arrangement][i] = *at;
+	finished = finished_of(sb, row, 0);
+	s->alone_per_s[arrangement][i] =
+		finished ? shares_rate(finished, window_of(sb->b), sb->b->rounds) : 0;
 	return r;
 }
 
-/* True: its shares are in s. */
-static bool sum_up(struct share_bench *sb, unsigned arrangement, struct share_set *s,
-	const struct crowd_result *res)
+/* Returns whether s has the set's shares now. */
+static bool sum_up(
+	struct share_bench *sb, unsigned arrangement, struct share_set *s, const json_t *row)
 {
-	struct shares_input in = {.n = s->ratio->n,
-		.from_ns = res->from_ns,
-		.window_ns = window_of(sb->b),
-		.windows = sb->b->rounds};
+	struct shares_input in = {
+		.n = s->ratio->n, .window_ns = window_of(sb->b), .windows = sb->b->rounds};
 
 	for (unsigned i = 0; i < in.n; i++) {
 		in.weight[i] = s->ratio->weight[i];
 		in.alone_per_s[i] = s->alone_per_s[arrangement][i];
-		in.done_ns[i] = res->of[i].done_ns;
-		in.rounds[i] = res->of[i].n;
-		if (in.alone_per_s[i] <= 0 || !in.rounds[i])
+		in.finished[i] = finished_of(sb, row, i);
+		if (!(in.alone_per_s[i] > 0) || !in.finished[i])
 			return false;
-		if (arrangement == BY_WEIGHT)
-			s->had[i] = res->share_had[i];
 	}
-	s->checked += res->checked;
-	s->wrong += res->wrong;
+	if (arrangement == BY_WEIGHT)
+		samples_read(row, "had", in.n, s->had);
+	s->checked += (unsigned)samples_first(row, "checked");
+	s->wrong += (unsigned)samples_first(row, "wrong");
 	return shares_sum_up(&in, &s->of[arrangement]) == 0;
 }
 
-/* Call this before the last run of set i; run_s is the estimated duration of that run. If the time
- * budget then has no time for another set, set i becomes the last of the list. The check comes
- * before that run so that the progress display already shows the final number of steps during the
- * run. */
-static void keep_budget(struct share_bench *sb, unsigned i, double run_s)
+static int measure_set(struct share_bench *sb, struct share_set *s)
 {
-	double end_s = clock_ms() / 1e3 + run_s, budget = (double)sb->b->budget_s;
-
-	sb->longest_s = MAX(sb->longest_s, end_s - sb->set_began_s);
-	if (budget <= 0 || end_s + sb->longest_s <= sb->began_s + budget)
-		return;
-	progress_more((int)count_steps(sb, i + 1) - (int)count_steps(sb, sb->n));
-	sb->n_run = i + 1;
-}
-
-static int measure_set(struct share_bench *sb, unsigned i)
-{
-	struct share_set *s = &sb->set[i];
-	double run_s = 0;
 	bool ran = true;
 
-	sb->set_began_s = clock_ms() / 1e3;
 	for (unsigned k = 0; k < sb->arrangements; k++) {
-		struct crowd_result res = {0};
-		double from_s;
+		const json_t *row;
 		int r = CLI_OK;
 
 		for (unsigned m = 0; r == CLI_OK && m < s->ratio->n; m++)
 			r = measure_alone(sb, k, s, m);
-		if (k + 1 == sb->arrangements)
-			keep_budget(sb, i, run_s);
-		from_s = clock_ms() / 1e3;
 		if (r == CLI_OK)
-			r = run_members(sb, k, s, -1, &res);
+			r = run_members(sb, k, s, -1, &row);
 		if (r != CLI_OK)
 			return r;
-		run_s = clock_ms() / 1e3 - from_s;
-		ran = sum_up(sb, k, s, &res) && ran;
+		ran = sum_up(sb, k, s, row) && ran;
 	}
 	s->ran = ran;
 	return CLI_OK;
 }
 
-static int measure_sets(struct share_bench *sb)
-{
-	int r = CLI_OK;
-
-	sb->began_s = clock_ms() / 1e3;
-	sb->n_run = sb->n;
-	for (unsigned i = 0; r == CLI_OK && i < sb->n_run; i++)
-		r = measure_set(sb, i);
-	return r;
-}
-
 /* ---- showing ---- */
-
-static const char *set_names(const struct share_set *s, char *buf, size_t size)
-{
-	snprintf(buf, size, "%s+%s%s%s", bench_programs[s->program[0]],
-		bench_programs[s->program[1]], s->ratio->n > 2 ? "+" : "",
-		s->ratio->n > 2 ? bench_programs[s->program[2]] : "");
-	return buf;
-}
 
 /* Why its figures are no result, or NULL. */
 static const char *noise_of(const struct shares *s, char *buf, size_t size)
@@ -327,36 +346,6 @@ static double points_or_nan(double spread)
 	return spread < 0 ? NAN : 100 * spread;
 }
 
-static void json_set(struct share_bench *sb, const struct share_set *s)
-{
-	const struct shares *of = s->of;
-	struct json *j = sb->b->j;
-	char why[64], names[32];
-
-	json_begin_object(j, NULL);
-	json_str(j, "set", set_names(s, names, sizeof(names)));
-	json_str(j, "ratio", s->ratio->name);
-	json_num(j, "deviation", of[BY_WEIGHT].deviation);
-	json_num(j, "share_spread", points_or_nan(of[BY_WEIGHT].share_spread));
-	json_num(j, "lost", of[BY_WEIGHT].lost);
-	json_num(j, "lost_spread", points_or_nan(of[BY_WEIGHT].lost_spread));
-	json_num(j, "deviation_sliced", of[SLICED].deviation);
-	json_num(j, "lost_sliced", of[SLICED].lost);
-	json_str(j, "noise", noise_of(&of[BY_WEIGHT], why, sizeof(why)));
-	if (sb->arrangements > BY_WEIGHT_MPS) {
-		json_num(j, "deviation_mps", of[BY_WEIGHT_MPS].deviation);
-		json_num(j, "lost_mps", of[BY_WEIGHT_MPS].lost);
-		json_str(j, "noise_mps", noise_of(&of[BY_WEIGHT_MPS], why, sizeof(why)));
-	}
-	json_uint(j, "checked", s->checked);
-	json_uint(j, "wrong", s->wrong);
-	json_begin_array(j, "programs");
-	for (unsigned i = 0; i < s->ratio->n; i++)
-		json_program(sb, s, i);
-	json_end(j, ']');
-	json_end(j, '}');
-}
-
 static void list_values(char *buf, size_t size, const double *share, unsigned n, double unit)
 {
 	size_t at = 0;
@@ -366,34 +355,62 @@ static void list_values(char *buf, size_t size, const double *share, unsigned n,
 			buf + at, size - at, "%s%.1f", i ? ":" : "", share[i] * unit);
 }
 
-static void text_set(struct share_bench *sb, const struct share_set *s)
+/* Shares as a cell, such as "66.5:33.5". */
+static void cell_shares(struct sheet *sh, const double *share, unsigned n, double unit, bool noise)
 {
-	const struct shares *of = s->of;
-	char names[32], why[64], share[32], had[32], sliced[32];
+	char text[48];
 
-	list_values(share, sizeof(share), of[BY_WEIGHT].share, s->ratio->n, 100);
-	list_values(had, sizeof(had), s->had, s->ratio->n, 1);
-	list_values(sliced, sizeof(sliced), of[SLICED].share, s->ratio->n, 100);
-	cli_show(sb->b->c, "%-13s %-5s %c%-15s %5.1f  %-15s %+6.1f   %-15s %+6.1f",
-		set_names(s, names, sizeof(names)), s->ratio->name,
-		noise_of(&of[BY_WEIGHT], why, sizeof(why)) ? '~' : ' ', share,
-		of[BY_WEIGHT].deviation, had, of[BY_WEIGHT].lost * 100, sliced,
-		of[SLICED].lost * 100);
-	if (sb->arrangements > BY_WEIGHT_MPS) {
-		list_values(share, sizeof(share), of[BY_WEIGHT_MPS].share, s->ratio->n, 100);
-		cli_show(sb->b->c, "   %c%-15s %5.1f %+6.1f",
-			noise_of(&of[BY_WEIGHT_MPS], why, sizeof(why)) ? '~' : ' ', share,
-			of[BY_WEIGHT_MPS].deviation, of[BY_WEIGHT_MPS].lost * 100);
-	}
-	cli_show(sb->b->c, "\n");
+	list_values(text, sizeof(text), share, n, unit);
+	table_cell(&sh->t, "%s%s", noise ? "~" : "", text);
 }
 
-static void show_ratio(struct share_bench *sb, const struct ratio *ratio)
+static void show_set(struct share_bench *sb, struct sheet *sh, const struct share_set *s)
 {
-	struct bench *b = sb->b;
-	double deviation[ARRANGEMENTS] = {0}, worst[ARRANGEMENTS] = {0}, lost[ARRANGEMENTS] = {0};
-	double lost_worst[ARRANGEMENTS];
-	unsigned n = 0, noisy[ARRANGEMENTS] = {0};
+	const struct shares *of = s->of;
+	unsigned n = s->ratio->n;
+	const char *noise;
+	char why[64], names[32];
+
+	sheet_row(sh);
+	sheet_str(sh, "set", set_names(s, names, sizeof(names)));
+	sheet_str(sh, "ratio", s->ratio->name);
+	noise = noise_of(&of[BY_WEIGHT], why, sizeof(why));
+	json_str(sh->j, "noise", noise);
+	cell_shares(sh, of[BY_WEIGHT].share, n, 100, noise);
+	sheet_num(sh, "deviation", of[BY_WEIGHT].deviation, 1, 1, "");
+	cell_shares(sh, s->had, n, 1, false);
+	sheet_num(sh, "lost", of[BY_WEIGHT].lost, 100, 1, " %");
+	json_num(sh->j, "share_spread", points_or_nan(of[BY_WEIGHT].share_spread));
+	json_num(sh->j, "lost_spread", points_or_nan(of[BY_WEIGHT].lost_spread));
+	json_num(sh->j, "deviation_sliced", of[SLICED].deviation);
+	cell_shares(sh, of[SLICED].share, n, 100, false);
+	sheet_num(sh, "lost_sliced", of[SLICED].lost, 100, 1, " %");
+	if (sb->arrangements > BY_WEIGHT_MPS) {
+		noise = noise_of(&of[BY_WEIGHT_MPS], why, sizeof(why));
+		json_str(sh->j, "noise_mps", noise);
+		cell_shares(sh, of[BY_WEIGHT_MPS].share, n, 100, noise);
+		sheet_num(sh, "deviation_mps", of[BY_WEIGHT_MPS].deviation, 1, 1, "");
+		sheet_num(sh, "lost_mps", of[BY_WEIGHT_MPS].lost, 100, 1, " %");
+	}
+	json_uint(sh->j, "checked", s->checked);
+	json_uint(sh->j, "wrong", s->wrong);
+	json_begin_array(sh->j, "programs");
+	for (unsigned i = 0; i < n; i++)
+		json_program(sb, s, i);
+	json_end(sh->j, ']');
+	sheet_row_end(sh);
+}
+
+/* Figures of all sets of a ratio in one arrangement. */
+struct ratio_figures {
+	double deviation, worst, lost, lost_worst;
+	unsigned n, noisy;
+};
+
+static struct ratio_figures sum_ratio(
+	const struct share_bench *sb, const struct ratio *ratio, unsigned k)
+{
+	struct ratio_figures f = {.lost_worst = -INFINITY};
 	char why[64];
 
 	for (unsigned i = 0; i < sb->n; i++) {
@@ -401,49 +418,46 @@ static void show_ratio(struct share_bench *sb, const struct ratio *ratio)
 
 		if (s->ratio != ratio || !s->ran)
 			continue;
-		for (unsigned k = 0; k < sb->arrangements; k++) {
-			deviation[k] += s->of[k].deviation;
-			worst[k] = MAX(worst[k], s->of[k].deviation);
-			lost[k] += s->of[k].lost;
-			lost_worst[k] = n ? MAX(lost_worst[k], s->of[k].lost) : s->of[k].lost;
-			noisy[k] += noise_of(&s->of[k], why, sizeof(why)) != NULL;
-		}
-		n++;
+		f.deviation += s->of[k].deviation;
+		f.worst = MAX(f.worst, s->of[k].deviation);
+		f.lost += s->of[k].lost;
+		f.lost_worst = MAX(f.lost_worst, s->of[k].lost);
+		f.noisy += noise_of(&s->of[k], why, sizeof(why)) != NULL;
+		f.n++;
 	}
-	if (!n)
+	f.deviation /= MAX(f.n, 1u);
+	f.lost /= MAX(f.n, 1u);
+	return f;
+}
+
+static void show_ratio(struct share_bench *sb, struct sheet *sh, const struct ratio *ratio)
+{
+	struct ratio_figures f = sum_ratio(sb, ratio, BY_WEIGHT), g = sum_ratio(sb, ratio, SLICED);
+
+	if (!f.n)
 		return;
-	json_begin_object(b->j, NULL);
-	json_str(b->j, "name", ratio->name);
-	json_uint(b->j, "sets", n);
-	json_num(b->j, "deviation_mean", deviation[BY_WEIGHT] / n);
-	json_num(b->j, "deviation_worst", worst[BY_WEIGHT]);
-	json_num(b->j, "lost_mean", lost[BY_WEIGHT] / n);
-	json_num(b->j, "lost_worst", lost_worst[BY_WEIGHT]);
-	json_num(b->j, "deviation_sliced_mean", deviation[SLICED] / n);
-	json_num(b->j, "deviation_sliced_worst", worst[SLICED]);
-	json_num(b->j, "lost_sliced_mean", lost[SLICED] / n);
-	json_uint(b->j, "noisy", noisy[BY_WEIGHT]);
+	sheet_row(sh);
+	sheet_str(sh, "name", ratio->name);
+	sheet_uint(sh, "sets", f.n);
+	sheet_mark(sh, f.noisy);
+	sheet_num(sh, "deviation_mean", f.deviation, 1, 1, "");
+	sheet_num(sh, "deviation_worst", f.worst, 1, 1, "");
+	sheet_num(sh, "lost_mean", f.lost, 100, 1, " %");
+	sheet_num(sh, "lost_worst", f.lost_worst, 100, 1, " %");
+	sheet_num(sh, "deviation_sliced_mean", g.deviation, 1, 1, "");
+	json_num(sh->j, "deviation_sliced_worst", g.worst);
+	sheet_num(sh, "lost_sliced_mean", g.lost, 100, 1, " %");
+	sheet_uint(sh, "noisy", f.noisy);
 	if (sb->arrangements > BY_WEIGHT_MPS) {
-		json_num(b->j, "deviation_mps_mean", deviation[BY_WEIGHT_MPS] / n);
-		json_num(b->j, "deviation_mps_worst", worst[BY_WEIGHT_MPS]);
-		json_num(b->j, "lost_mps_mean", lost[BY_WEIGHT_MPS] / n);
-		json_num(b->j, "lost_mps_worst", lost_worst[BY_WEIGHT_MPS]);
-		json_uint(b->j, "noisy_mps", noisy[BY_WEIGHT_MPS]);
+		f = sum_ratio(sb, ratio, BY_WEIGHT_MPS);
+		sheet_mark(sh, f.noisy);
+		sheet_num(sh, "deviation_mps_mean", f.deviation, 1, 1, "");
+		sheet_num(sh, "deviation_mps_worst", f.worst, 1, 1, "");
+		sheet_num(sh, "lost_mps_mean", f.lost, 100, 1, " %");
+		sheet_num(sh, "lost_mps_worst", f.lost_worst, 100, 1, " %");
+		json_uint(sh->j, "noisy_mps", f.noisy);
 	}
-	json_end(b->j, '}');
-	cli_show(b->c,
-		"%s%-5s  %.1f points off in the mean, %.1f at worst; %+.1f %% lost in the mean, "
-		"%+.1f %% at worst; sliced: %.1f points, %+.1f %%; %s",
-		noisy[BY_WEIGHT] ? "noise: " : "", ratio->name, deviation[BY_WEIGHT] / n,
-		worst[BY_WEIGHT], lost[BY_WEIGHT] / n * 100, lost_worst[BY_WEIGHT] * 100,
-		deviation[SLICED] / n, lost[SLICED] / n * 100, COUNTED(n, "set"));
-	cli_show(b->c, noisy[BY_WEIGHT] ? ", %u of them noise\n" : "\n", noisy[BY_WEIGHT]);
-	if (sb->arrangements > BY_WEIGHT_MPS)
-		cli_show(b->c,
-			"       under MPS: %.1f points off in the mean, %.1f at worst; %+.1f %% "
-			"lost in the mean, %+.1f %% at worst\n",
-			deviation[BY_WEIGHT_MPS] / n, worst[BY_WEIGHT_MPS],
-			lost[BY_WEIGHT_MPS] / n * 100, lost_worst[BY_WEIGHT_MPS] * 100);
+	sheet_row_end(sh);
 }
 
 static void show_left_out(struct share_bench *sb)
@@ -452,11 +466,13 @@ static void show_left_out(struct share_bench *sb)
 	unsigned n = 0;
 
 	json_begin_array(sb->b->j, "shares_left_out");
-	for (unsigned i = sb->n_run; i < sb->n; i++) {
+	for (unsigned i = 0; i < sb->n; i++) {
+		if (sb->set[i].ran)
+			continue;
 		snprintf(text, sizeof(text), "%s %s", set_names(&sb->set[i], names, sizeof(names)),
 			sb->set[i].ratio->name);
 		json_str(sb->b->j, NULL, text);
-		cli_show(sb->b->c, "%s%s", n++ ? ", " : "left out, for want of time: ", text);
+		cli_show(sb->b->c, "%s%s", n++ ? ", " : "not measured: ", text);
 	}
 	json_end(sb->b->j, ']');
 	if (n)
@@ -466,26 +482,33 @@ static void show_left_out(struct share_bench *sb)
 static void show_shares(struct share_bench *sb)
 {
 	struct bench *b = sb->b;
+	struct sheet sh;
 
-	json_begin_array(b->j, "shares");
-	cli_show(b->c,
-		"\nprograms that launch without end, by weights under policy ffs and sliced: "
-		"shares of the\nwork, %%, points off, shares of the time by heddled's account, %% "
-		"of throughput lost; ~ noise:\nwindows differ by more than 10 points\n"
-		"programs      weights share            off  by heddled        lost   sliced"
-		"            lost%s\n",
-		sb->arrangements > BY_WEIGHT_MPS ? "    under MPS         off   lost" : "");
+	sheet_begin(&sh, b->c, b->j, "shares",
+		"<programs|<weights|share|off|by heddled|lost|sliced|lost",
+		"programs that launch without end, by weights under policy ffs and sliced: shares "
+		"of "
+		"the\nwork, %%, points off, shares of the time by heddled's account, %% of "
+		"throughput lost (~ noise:\nwindows differ by more than 10 points)");
+	if (sb->arrangements > BY_WEIGHT_MPS) {
+		sheet_column(&sh, "under MPS");
+		sheet_column(&sh, "off");
+		sheet_column(&sh, "lost");
+	}
 	for (unsigned i = 0; i < sb->n; i++)
-		if (sb->set[i].ran) {
-			json_set(sb, &sb->set[i]);
-			text_set(sb, &sb->set[i]);
-		}
-	json_end(b->j, ']');
-	cli_show(b->c, "\n");
-	json_begin_array(b->j, "shares_summary");
+		if (sb->set[i].ran)
+			show_set(sb, &sh, &sb->set[i]);
+	sheet_end(&sh);
+	sheet_begin(&sh, b->c, b->j, "shares_summary",
+		"<weights|sets|points off: mean|worst|lost: mean|worst|sliced: points "
+		"off|lost|noisy",
+		"by weights");
+	for (unsigned i = 0; sb->arrangements > BY_WEIGHT_MPS && i < 4; i++)
+		sheet_column(&sh,
+			(const char *[]){"MPS: points off", "worst", "lost: mean", "worst"}[i]);
 	for (unsigned i = 0; i < RATIOS; i++)
-		show_ratio(sb, &ratios[i]);
-	json_end(b->j, ']');
+		show_ratio(sb, &sh, &ratios[i]);
+	sheet_end(&sh);
 	show_left_out(sb);
 }
 
@@ -493,20 +516,17 @@ int bench_shares(struct bench *b)
 {
 	const struct stage_spec spec[ARRANGEMENTS] = {
 		[BY_WEIGHT] = {.name = "ffs",
-			.device = b->device,
 			.managed = true,
 			.policy = "ffs",
 			.options = {"--set", "min_managed_us=1", "--set", "max_overhead=10"}},
-		[SLICED] = {.name = "sliced", .device = b->device},
+		[SLICED] = {.name = "sliced"},
 		[BY_WEIGHT_MPS] = {.name = "ffs MPS",
-			.device = b->device,
 			.managed = true,
 			.mps = true,
 			.policy = "ffs",
 			.options = {"--set", "min_managed_us=1", "--set", "max_overhead=10"}},
 	};
 	struct share_bench *sb = arena_zalloc(&b->arena, sizeof(*sb));
-	unsigned n = 0;
 	int r = sb ? CLI_OK : cli_error(b->c, NULL, "out of memory");
 
 	if (r != CLI_OK)
@@ -514,14 +534,12 @@ int bench_shares(struct bench *b)
 	sb->b = b;
 	sb->arrangements = arrangements_of(b);
 	list_sets(sb);
-	for (; r == CLI_OK && n < sb->arrangements; n++)
-		r = stage_open(b->c, &spec[n], &sb->stage[n]);
-	if (r != CLI_OK)
-		n--; /* the one that failed has closed itself */
-	else
-		r = measure_sets(sb);
-	while (n > 0)
-		stage_close(&sb->stage[--n]);
+	for (unsigned k = 0; k < sb->arrangements; k++)
+		sb->stage[k].spec = spec[k];
+	for (unsigned i = 0; r == CLI_OK && i < sb->n; i++)
+		r = measure_set(sb, &sb->set[i]);
+	for (unsigned k = 0; k < sb->arrangements; k++)
+		bench_stage_close(&sb->stage[k]);
 	if (r == CLI_OK)
 		show_shares(sb);
 	return r;

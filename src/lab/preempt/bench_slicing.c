@@ -9,13 +9,8 @@
 #include "lab/bench.h"
 #include "stage/figures.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "front/progress.h"
 #include "lab/form_file.h"
@@ -26,10 +21,12 @@ enum { PLAIN, PREEMPTIBLE, SLICES, FORMS };
 
 struct slicing {
 	struct bench *b;
-	struct stage plain, heddle;
-	char ptx[160];
-	double logs[FORMS], worst[FORMS];
-	unsigned n, noisy;
+	struct bench_stage plain, heddle;
+};
+
+struct slicing_row {
+	double way_out_ns, ns[FORMS], spread; /* ns 0: no result */
+	unsigned slices;
 };
 
 static unsigned count_programs(const struct bench *b)
@@ -48,142 +45,145 @@ static int measure_way_out(struct slicing *sl, unsigned program, double *ret_ns)
 {
 	struct stage_run run =
 		bench_run(sl->b, bench_programs[program], bench_programs[(program + 5) % PROGRAMS]);
-	struct stage_result res = {0};
+	struct stage_result res;
+	char key[64];
 	int r;
 
-	bench_progress(sl->heddle.spec.name, run.low.name, run.high.name);
-	r = bench_try(sl->b, &sl->heddle, &run, &res);
+	snprintf(key, sizeof(key), "slicing %s, way out", run.low.name);
+	r = bench_pair(sl->b, &sl->heddle, &run, key, &res);
 	*ret_ns = res.handovers ? median_of(res.handover_ns, res.handovers) : 0;
 	return r;
 }
 
-static int measure_form(struct slicing *sl, unsigned program, unsigned form, unsigned slices,
-	double *ret_ns, double *ret_spread)
+/* Writes the program's PTX whose launches take a range of blocks, below the stage's folder. */
+static int make_sliced(struct slicing *sl, unsigned program, char *path, size_t size)
 {
+	int r = bench_stage_need(sl->b, &sl->heddle);
+
+	if (r != CLI_OK)
+		return r;
+	snprintf(path, size, "%s/sliced.ptx", sl->heddle.stage.dir);
+	return form_file_make(
+		sl->b->c, sl->heddle.stage.heddle, "slice", bench_programs[program], path);
+}
+
+static int measure_form(
+	struct slicing *sl, unsigned program, unsigned form, struct slicing_row *row)
+{
+	static const char *const names[FORMS] = {
+		[PLAIN] = "plain", [PREEMPTIBLE] = "preemptible", [SLICES] = "slices"};
 	struct stage_run run = bench_run(sl->b, bench_programs[program], NULL);
-	struct stage *stage = form == PREEMPTIBLE ? &sl->heddle : &sl->plain;
-	double ns[PASSES];
+	struct bench_stage *stage = form == PREEMPTIBLE ? &sl->heddle : &sl->plain;
+	double ns[PASSES], most;
+	char path[160], key[64];
 
-	if (form == SLICES) {
-		run.low.ptx = sl->ptx;
-		run.low.slices = slices;
-	}
 	for (unsigned k = 0; k < PASSES; k++) {
-		struct stage_result res = {0};
+		struct stage_result res;
 
-		bench_progress(form == SLICES ? "slices" : stage->spec.name, run.low.name, NULL);
-		if (bench_try(sl->b, stage, &run, &res) != CLI_OK)
+		snprintf(key, sizeof(key), "slicing %s, %s, pass %u", run.low.name, names[form],
+			k + 1);
+		if (form == SLICES && !samples_row(&sl->b->samples, key)) {
+			if (make_sliced(sl, program, path, sizeof(path)) != CLI_OK)
+				return CLI_FAILED;
+			run.low.ptx = path;
+			run.low.slices = row->slices;
+		}
+		if (bench_pair(sl->b, stage, &run, key, &res) != CLI_OK)
 			return CLI_FAILED;
 		ns[k] = res.low_kernel_ns;
 	}
-	*ret_ns = median_of(ns, PASSES);
-	*ret_spread = *ret_ns ? (ns[PASSES - 1] - ns[0]) / *ret_ns : 0;
+	most = MAX(ns[0], ns[1]);
+	if (!(MIN(ns[0], ns[1]) > 0))
+		return CLI_OK;
+	row->ns[form] = median_of(ns, PASSES);
+	row->spread = MAX(row->spread, (most - ns[0]) / row->ns[form]);
 	return CLI_OK;
 }
 
-static void show_row(struct slicing *sl, const char *program, double way_out_ns, unsigned slices,
-	const double ns[FORMS], double spread)
+static int measure_program(struct slicing *sl, unsigned program, struct slicing_row *row)
 {
-	struct bench *b = sl->b;
-	bool noisy = spread > FIGURES_SPREAD;
+	int r = measure_way_out(sl, program, &row->way_out_ns);
 
-	for (unsigned k = PREEMPTIBLE; k < FORMS; k++) {
-		sl->logs[k] += log(ns[k] / ns[PLAIN]);
-		sl->worst[k] = MAX(sl->worst[k], ns[k] / ns[PLAIN]);
-	}
-	sl->n++;
-	sl->noisy += noisy;
-	json_begin_object(b->j, NULL);
-	json_str(b->j, "program", program);
-	json_num(b->j, "way_out_us", way_out_ns / 1e3);
-	json_uint(b->j, "slices", slices);
-	json_num(b->j, "plain_us", ns[PLAIN] / 1e3);
-	json_num(b->j, "preemptible_us", ns[PREEMPTIBLE] / 1e3);
-	json_num(b->j, "sliced_us", ns[SLICES] / 1e3);
-	json_num(b->j, "spread", spread);
-	json_end(b->j, '}');
-	cli_show(b->c, "%-8s %10.1f %7u %11.1f %c%+8.2f %% %+8.2f %%\n", program, way_out_ns / 1e3,
-		slices, ns[PLAIN] / 1e3, noisy ? '~' : ' ', (ns[PREEMPTIBLE] / ns[PLAIN] - 1) * 100,
-		(ns[SLICES] / ns[PLAIN] - 1) * 100);
-}
-
-static int measure_program(struct slicing *sl, unsigned program)
-{
-	double way_out_ns, ns[FORMS], spread[FORMS], most = 0;
-	unsigned slices = 1;
-	int r = form_file_make(
-		sl->b->c, sl->heddle.heddle, "slice", bench_programs[program], sl->ptx);
-
-	if (r == CLI_OK)
-		r = measure_way_out(sl, program, &way_out_ns);
+	row->slices = 1;
 	for (unsigned k = 0; r == CLI_OK && k < FORMS; k++) {
-		r = measure_form(sl, program, k, slices, &ns[k], &spread[k]);
-		if (r != CLI_OK || !ns[k])
-			return r;
-		most = MAX(most, spread[k]);
+		r = measure_form(sl, program, k, row);
 		if (k == PLAIN)
-			slices = (unsigned)MAX(ns[k] / MAX(way_out_ns, FEWEST_NS), 1.0);
+			row->slices =
+				(unsigned)MAX(row->ns[k] / MAX(row->way_out_ns, FEWEST_NS), 1.0);
 	}
-	if (r == CLI_OK && way_out_ns > 0)
-		show_row(sl, bench_programs[program], way_out_ns, slices, ns, most);
-	else if (r == CLI_OK)
-		cli_show(sl->b->c, "%-8s was not preempted\n", bench_programs[program]);
 	return r;
 }
 
-static void sum_up(struct slicing *sl)
+static void show(struct bench *b, const struct slicing_row *rows, unsigned n)
 {
 	static const char *const names[FORMS] = {
 		[PREEMPTIBLE] = "preemptible", [SLICES] = "sliced"};
-	struct bench *b = sl->b;
+	double logs[FORMS] = {0}, worst[FORMS] = {0};
+	unsigned counted = 0, noisy = 0;
+	struct sheet s;
 
-	json_begin_array(b->j, "slicing_summary");
-	for (unsigned k = PREEMPTIBLE; k < FORMS && sl->n; k++) {
-		double mean = exp(sl->logs[k] / sl->n) - 1;
+	sheet_begin(&s, b->c, b->j, "slicing",
+		"<program|way out us|slices|plain us|preemptible us|sliced "
+		"us|spread|preemptible|sliced",
+		"kernels alone: overhead of the preemptible form, and of slices as long as "
+		"heddle's "
+		"way\nto the device (~ noise)");
+	for (unsigned i = 0; i < n; i++) {
+		const struct slicing_row *row = &rows[i];
+		const double *ns = row->ns;
+		bool noise = row->spread > FIGURES_SPREAD;
 
-		json_begin_object(b->j, NULL);
-		json_str(b->j, "name", names[k]);
-		json_num(b->j, "overhead_geomean", mean);
-		json_num(b->j, "overhead_worst", sl->worst[k] - 1);
-		json_uint(b->j, "noisy", sl->noisy);
-		json_end(b->j, '}');
-		cli_show(b->c, "%s%-11s geometric mean %+.2f %%, worst %+.2f %%\n",
-			sl->noisy ? "noise: " : "", names[k], mean * 100, (sl->worst[k] - 1) * 100);
+		if (!(row->way_out_ns > 0) || !ns[PLAIN] || !ns[PREEMPTIBLE] || !ns[SLICES])
+			continue;
+		sheet_row(&s);
+		sheet_str(&s, "program", bench_programs[i]);
+		sheet_num(&s, "way_out_us", row->way_out_ns / 1e3, 1, 1, "");
+		sheet_uint(&s, "slices", row->slices);
+		sheet_num(&s, "plain_us", ns[PLAIN] / 1e3, 1, 1, "");
+		sheet_num(&s, "preemptible_us", ns[PREEMPTIBLE] / 1e3, 1, 1, "");
+		sheet_num(&s, "sliced_us", ns[SLICES] / 1e3, 1, 1, "");
+		sheet_num(&s, "spread", row->spread, 100, 1, " %");
+		for (unsigned k = PREEMPTIBLE; k < FORMS; k++) {
+			double ratio = ns[k] / ns[PLAIN];
+
+			table_cell(&s.t, "%s%+.2f %%", noise ? "~" : "", (ratio - 1) * 100);
+			logs[k] += log(ratio);
+			worst[k] = MAX(worst[k], ratio);
+		}
+		sheet_row_end(&s);
+		counted++;
+		noisy += noise;
 	}
-	json_end(b->j, ']');
+	sheet_end(&s);
+	sheet_begin(&s, b->c, b->j, "slicing_summary", "<form|geometric mean|worst|noisy",
+		"all programs");
+	for (unsigned k = PREEMPTIBLE; k < FORMS && counted; k++) {
+		sheet_row(&s);
+		sheet_str(&s, "name", names[k]);
+		sheet_mark(&s, noisy);
+		sheet_num(&s, "overhead_geomean", exp(logs[k] / counted) - 1, 100, 2, " %");
+		sheet_num(&s, "overhead_worst", worst[k] - 1, 100, 2, " %");
+		sheet_uint(&s, "noisy", noisy);
+		sheet_row_end(&s);
+	}
+	sheet_end(&s);
 }
 
 int bench_slicing(struct bench *b)
 {
-	const struct stage_spec plain = {.name = "plain", .device = b->device},
-				heddle = {.name = "heddle",
-					.device = b->device,
-					.managed = true,
-					.options = {"--set", "min_managed_us=1"}};
-	struct slicing *sl = arena_zalloc(&b->arena, sizeof(*sl));
-	int r = sl ? CLI_OK : cli_error(b->c, NULL, "out of memory");
+	struct slicing sl = {.b = b,
+		.plain = {.spec = {.name = "plain"}},
+		.heddle = {.spec = {.name = "heddle",
+				   .managed = true,
+				   .options = {"--set", "min_managed_us=1"}}}};
+	struct slicing_row rows[PROGRAMS] = {{0}};
+	int r = CLI_OK;
 
-	if (r == CLI_OK)
-		r = stage_open(b->c, &plain, &sl->plain);
-	if (r != CLI_OK)
-		return r;
-	sl->b = b;
-	r = stage_open(b->c, &heddle, &sl->heddle);
-	if (r != CLI_OK)
-		goto out;
-	snprintf(sl->ptx, sizeof(sl->ptx), "%s/sliced.ptx", sl->plain.dir);
-	json_begin_array(b->j, "slicing");
-	cli_show(b->c,
-		"\nkernels alone: overhead of the preemptible form, and of slices as long as "
-		"heddle's way\nto the device (~ noise)\n"
-		"program  way out us  slices    plain us  preemptible    sliced\n");
 	for (unsigned i = 0; r == CLI_OK && i < count_programs(b); i++)
-		r = measure_program(sl, i);
-	json_end(b->j, ']');
+		r = measure_program(&sl, i, &rows[i]);
+	bench_stage_close(&sl.heddle);
+	bench_stage_close(&sl.plain);
 	if (r == CLI_OK)
-		sum_up(sl);
-	stage_close(&sl->heddle);
-out:
-	stage_close(&sl->plain);
+		show(b, rows, count_programs(b));
 	return r;
 }

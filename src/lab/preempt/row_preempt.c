@@ -17,11 +17,8 @@ static const struct cli_option options[] = {
 	{0, "rounds", "N",
 		"launches of each program in each arrangement; shares: windows of time (default: "
 		"10)"},
-	{0, "budget-s", "N",
-		"spatial, shares: run as many pairs and rounds as fit into about N seconds"},
-	{0, "resume", "FILE",
-		"pairs, delay, equal, triplets: keep each result there, and measure only those "
-		"that are missing"},
+	{0, "budget-s", "N", "start no measurement after N seconds; --resume goes on from there"},
+	{0, "resume", "FILE", "keep each result there, and measure only those that are missing"},
 	{0, "check", "each|last",
 		"which results to compare with the host's (default: each; shares: last)"},
 	{0, "programs", "driver|runtime",
@@ -34,7 +31,9 @@ const struct cli_verb cli_verb_bench_preempt = {
 	.operands = "",
 	.summary = "FLEP's tables on this device, every result verified",
 	.json = "device, rounds, warm_rounds (launches of each program before, not counted, in "
-		"parts spatial and shares), programs (driver, runtime), failures; pairs, an array "
+		"parts spatial and shares), programs (driver, runtime), failures, left (rows for "
+		"which --budget-s left no time); samples, an array of row (its name) and of arrays "
+		"of numbers: the raw times in ns, by round; pairs, an array "
 		"of low, "
 		"high, low_alone_us, high_alone_us, ideal (the speedup if the high one never "
 		"waited), and arrangements (name, high_us, low_us, high_speedup, antt, stp, "

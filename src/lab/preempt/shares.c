@@ -29,24 +29,26 @@ double shares_rounds(const uint64_t *done_ns, unsigned n, uint64_t at_ns)
 	return low + (double)(at_ns - done_ns[low - 1]) / (double)(done_ns[low] - done_ns[low - 1]);
 }
 
-static double rate_in_window(
-	const uint64_t *done_ns, unsigned n, uint64_t from_ns, uint64_t window_ns, unsigned window)
+void shares_cut(const uint64_t *done_ns, unsigned n, uint64_t from_ns, uint64_t window_ns,
+	unsigned windows, double *ret_finished)
 {
-	uint64_t from = from_ns + window * window_ns;
-
-	return (shares_rounds(done_ns, n, from + window_ns) - shares_rounds(done_ns, n, from)) /
-	       ((double)window_ns / 1e9);
+	for (unsigned w = 0; w <= windows; w++)
+		ret_finished[w] = shares_rounds(done_ns, n, from_ns + w * window_ns);
 }
 
-double shares_rate(
-	const uint64_t *done_ns, unsigned n, uint64_t from_ns, uint64_t window_ns, unsigned windows)
+static double rate_in_window(const double *finished, uint64_t window_ns, unsigned window)
+{
+	return (finished[window + 1] - finished[window]) / ((double)window_ns / 1e9);
+}
+
+double shares_rate(const double *finished, uint64_t window_ns, unsigned windows)
 {
 	double *rate = calloc(windows, sizeof(*rate)), median;
 
 	if (!rate)
 		return 0;
 	for (unsigned w = 0; w < windows; w++)
-		rate[w] = rate_in_window(done_ns, n, from_ns, window_ns, w);
+		rate[w] = rate_in_window(finished, window_ns, w);
 	median = median_of(rate, windows);
 	free(rate);
 	return median;
@@ -88,8 +90,7 @@ static int fill_columns(const struct shares_input *in, struct columns *c)
 		double sum = 0;
 
 		for (unsigned i = 0; i < in->n; i++) {
-			c->progress[i][w] = rate_in_window(in->done_ns[i], in->rounds[i],
-						    in->from_ns, in->window_ns, w) /
+			c->progress[i][w] = rate_in_window(in->finished[i], in->window_ns, w) /
 					    in->alone_per_s[i];
 			sum += c->progress[i][w];
 		}

@@ -15,10 +15,11 @@
 struct shares_input {
 	unsigned n; /* programs */
 	unsigned weight[SHARES_MAX];
-	double alone_per_s[SHARES_MAX];      /* rounds a second; above 0 */
-	const uint64_t *done_ns[SHARES_MAX]; /* of each round, in order */
-	unsigned rounds[SHARES_MAX];
-	uint64_t from_ns, window_ns; /* the first window; the others follow without a gap */
+	double alone_per_s[SHARES_MAX]; /* rounds a second; above 0 */
+	/* windows + 1 numbers: the rounds that were finished when the first window began, and at the
+	 * end of each window (shares_cut) */
+	const double *finished[SHARES_MAX];
+	uint64_t window_ns; /* the windows follow each other without a gap */
 	unsigned windows;
 };
 
@@ -36,10 +37,13 @@ struct shares {
  * fraction of its current round. During the first round, and after the end of the last, there is no
  * such fraction: only finished rounds count. */
 double shares_rounds(const uint64_t *done_ns, unsigned n, uint64_t at_ns);
-/* Returns the median, over windows of window_ns starting at from_ns, of the rounds per second.
- * Returns 0 if there are no rounds or memory runs out. */
-double shares_rate(const uint64_t *done_ns, unsigned n, uint64_t from_ns, uint64_t window_ns,
-	unsigned windows);
+/* Writes the rounds that were finished at the beginning of the first window and at the end of each
+ * window: windows + 1 numbers. */
+void shares_cut(const uint64_t *done_ns, unsigned n, uint64_t from_ns, uint64_t window_ns,
+	unsigned windows, double *ret_finished);
+/* Returns the median, over the windows, of the rounds per second. Returns 0 if there are no rounds or
+ * memory runs out. */
+double shares_rate(const double *finished, uint64_t window_ns, unsigned windows);
 /* Returns the share to which program i is entitled by its weight, 0 to 1. */
 double shares_wanted(const unsigned *weight, unsigned n, unsigned i);
 /* Returns the largest difference between a program's share (0 to 1) and the share that its weight

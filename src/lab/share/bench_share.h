@@ -150,8 +150,4 @@ void share_json_best(struct share *s, const struct share_pair *p);
 /* Shows that of all pairs as text. */
 void share_text_best(struct share *s);
 
-/* ---- share_svg.c ---- */
-/* Appends an SVG picture to out. It has one bar for each pair's STP in each arrangement. */
-void share_svg(const struct share *s, struct strbuf *out);
-
 #endif

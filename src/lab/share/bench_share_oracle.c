@@ -179,7 +179,6 @@ static int measure_pair(struct share *s, struct oracle *o)
 			o->name = o->at[i].name;
 		}
 	}
-	s->cs.left += cs.left;
 	return r;
 }
 
@@ -192,25 +191,15 @@ static double part_of_gain(double greedy, double best)
 	return greedy > 0 && best - 1 >= LEAST ? 100 * (greedy - 1) / (best - 1) : NAN;
 }
 
-static void show_percent(struct cli *c, double percent)
-{
-	if (percent == percent)
-		cli_show(c, " %7.0f %%", percent);
-	else
-		cli_show(c, " %9s", "-");
-}
-
-static void show_pair(struct share *s, const struct oracle *o)
+static void show_pair(struct share *s, struct sheet *sh, const struct oracle *o)
 {
 	const char *first = s->programs[o->pair->program[0]];
 	const char *second = s->programs[o->pair->program[1]];
-	double part = part_of_gain(o->greedy, o->best);
-	struct json *j = s->b.j;
-	char names[32];
+	struct json *j = sh->j;
 
-	json_begin_object(j, NULL);
-	json_str(j, "first", first);
-	json_str(j, "second", second);
+	sheet_row(sh);
+	sheet_str(sh, "first", first);
+	sheet_str(sh, "second", second);
 	json_begin_array(j, "splits");
 	for (unsigned i = 0; i < o->n; i++) {
 		json_begin_object(j, NULL);
@@ -220,36 +209,30 @@ static void show_pair(struct share *s, const struct oracle *o)
 		json_end(j, '}');
 	}
 	json_end(j, ']');
-	json_str(j, "best", o->name);
-	json_num(j, "oracle_gain", o->best - 1);
-	json_num(j, "greedy_gain", o->greedy > 0 ? o->greedy - 1 : NAN);
-	json_num(j, "share_percent", part);
-	json_end(j, '}');
-	snprintf(names, sizeof(names), "%s + %s", first, second);
-	cli_show(s->b.c, "%-12s %-14s %6.1f %%", names, o->name, 100 * (o->best - 1));
-	if (o->greedy > 0)
-		cli_show(s->b.c, " %6.1f %%", 100 * (o->greedy - 1));
-	else
-		cli_show(s->b.c, " %8s", "-");
-	show_percent(s->b.c, part);
-	cli_show(s->b.c, "%s\n", o->n ? "" : "  no block of both fits an SM");
+	sheet_str(sh, "best", o->name);
+	sheet_num(sh, "oracle_gain", o->best - 1, 100, 1, " %");
+	sheet_num(sh, "greedy_gain", o->greedy > 0 ? o->greedy - 1 : NAN, 100, 1, " %");
+	sheet_num(sh, "share_percent", part_of_gain(o->greedy, o->best), 1, 0, " %");
+	table_note(&sh->t, o->n ? "" : "no block of both fits an SM");
+	sheet_row_end(sh);
 }
 
 static void show_mean(struct share *s, double best, double greedy, unsigned n)
 {
 	struct json *j = s->b.j;
+	double part;
 
 	best = n ? exp(best / n) : NAN;
 	greedy = n ? exp(greedy / n) : NAN;
+	part = n ? part_of_gain(greedy, best) : NAN;
 	json_num(j, "stp_makespan_geomean", best);
 	json_num(j, "greedy_geomean", greedy);
-	json_num(j, "share_percent", n ? part_of_gain(greedy, best) : NAN);
-	if (!n)
-		return;
-	cli_show(s->b.c, "%-27s %6.1f %% %6.1f %%", "geometric mean", 100 * (best - 1),
-		100 * (greedy - 1));
-	show_percent(s->b.c, part_of_gain(greedy, best));
-	cli_show(s->b.c, "\n");
+	json_num(j, "share_percent", part);
+	if (n)
+		cli_show(s->b.c, "geometric mean: %.1f %%; greedy %.1f %%\n", 100 * (best - 1),
+			100 * (greedy - 1));
+	if (isfinite(part))
+		cli_show(s->b.c, "greedy has %.0f %% of the gain\n", part);
 }
 
 int share_oracle(struct share *s)
@@ -257,17 +240,15 @@ int share_oracle(struct share *s)
 	double best = 0, greedy = 0;
 	struct share_limits limits;
 	unsigned n = 0;
+	struct sheet sh;
 	int r = share_read_limits(s, &limits);
 
 	if (r != CLI_OK)
 		return r;
 	json_begin_object(s->b.j, "oracle");
-	json_begin_array(s->b.j, "pairs");
-	cli_show(s->b.c,
-		"\nthe best of fixed numbers of blocks on each SM (first:second), and greedy: gain "
-		"over one after the other\n"
-		"%-12s %-14s %8s %8s %9s\n",
-		"pair", "best", "oracle", "greedy", "share");
+	sheet_begin(&sh, s->b.c, s->b.j, "pairs", "<first|<second|<best|oracle|greedy|share",
+		"the best of fixed numbers of blocks on each SM (first:second), and greedy: gain "
+		"over one after the other");
 	for (unsigned i = 0; r == CLI_OK && i < s->n_pairs; i++) {
 		struct oracle o = {.pair = &s->pairs[i], .best = 1, .name = "sequential"};
 		struct share_figures f;
@@ -282,14 +263,14 @@ int share_oracle(struct share *s)
 		progress_clear();
 		if (r != CLI_OK)
 			break;
-		show_pair(s, &o);
+		show_pair(s, &sh, &o);
 		if (o.greedy > 0) {
 			best += log(o.best);
 			greedy += log(o.greedy);
 			n++;
 		}
 	}
-	json_end(s->b.j, ']');
+	sheet_end(&sh);
 	show_mean(s, best, greedy, n);
 	json_end(s->b.j, '}');
 	return r;

@@ -6,11 +6,9 @@
  * after a tenth of A's time alone, B first and A after a tenth of B's time alone, and both at once.
  * The figure of a pair is the geometric mean over the three orders. The figure of a group is the
  * geometric mean over its pairs. */
-#include "base/text.h"
 #include "lab/share/bench_share.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define DELAY       0.1 /* of the time alone of the program that arrives first */
@@ -359,49 +357,35 @@ static void json_us(struct json *j, const char *key, double ns)
 	json_num(j, key, ns > 0 ? ns / 1e3 : NAN);
 }
 
-static void json_pair(struct share *s, const struct share_pair *p)
+static void show_pair(struct share *s, struct sheet *sh, const struct share_pair *p)
 {
-	double first = cases_alone_of(&s->cs, p->by[0], 0);
-	double second = cases_alone_of(&s->cs, p->by[0], 1);
-	struct json *j = s->b.j;
+	char why[96];
 
-	json_begin_object(j, NULL);
-	json_str(j, "first", s->programs[p->program[0]]);
-	json_str(j, "second", s->programs[p->program[1]]);
-	json_str(j, "class", share_class_name(p->class));
-	json_str(j, "class_paper", share_class_name(p->paper));
-	json_us(j, "first_alone_us", first);
-	json_us(j, "second_alone_us", second);
-	json_begin_array(j, "arrangements");
-	for (unsigned k = 0; k < SHARE_ARRANGEMENTS; k++)
-		if (share_arrangement_name(s, k))
-			json_arrangement(s, p, k);
-	json_end(j, ']');
-	if (s->by_sm)
-		share_json_best(s, p);
-	json_end(j, '}');
-}
-
-static void text_pair(struct share *s, const struct share_pair *p)
-{
-	char name[32], why[96];
-
-	snprintf(name, sizeof(name), "%s + %s", s->programs[p->program[0]],
-		s->programs[p->program[1]]);
-	cli_show(s->b.c, "%-12s %-4s", name, p->class ? share_class_name(p->class) : "-");
+	sheet_row(sh);
+	sheet_str(sh, "first", s->programs[p->program[0]]);
+	sheet_str(sh, "second", s->programs[p->program[1]]);
+	sheet_str(sh, "class", share_class_name(p->class));
+	json_str(sh->j, "class_paper", share_class_name(p->paper));
+	json_us(sh->j, "first_alone_us", cases_alone_of(&s->cs, p->by[0], 0));
+	json_us(sh->j, "second_alone_us", cases_alone_of(&s->cs, p->by[0], 1));
+	json_begin_array(sh->j, "arrangements");
 	for (unsigned k = 0; k < SHARE_ARRANGEMENTS; k++) {
 		struct share_figures f;
 
 		if (!share_arrangement_name(s, k))
 			continue;
+		json_arrangement(s, p, k);
 		if (share_figures_of(s, p, k, &f))
-			cli_show(s->b.c, " %c%6.3f (%5.2f)",
-				share_noise(&f, k, why, sizeof(why)) ? '~' : ' ', f.f.stp_makespan,
+			table_cell(&sh->t, "%s%.3f (%.2f)",
+				share_noise(&f, k, why, sizeof(why)) ? "~" : "", f.f.stp_makespan,
 				f.f.antt);
 		else
-			cli_show(s->b.c, " %15s", "-");
+			table_cell(&sh->t, "-");
 	}
-	cli_show(s->b.c, "\n");
+	json_end(sh->j, ']');
+	if (s->by_sm)
+		share_json_best(s, p);
+	sheet_row_end(sh);
 }
 
 /* ---- means ---- */
@@ -412,12 +396,12 @@ static const struct share_group {
 	bool paper;
 	enum share_class class; /* UNKNOWN: all */
 } groups[] = {
-	{"summary_paper", "paper's", true, SHARE_UNKNOWN},
-	{"summary_paper_low", "its low", true, SHARE_LOW_CLASS},
-	{"summary_paper_high", "its high", true, SHARE_HIGH_CLASS},
-	{"summary_low", "low", false, SHARE_LOW_CLASS},
-	{"summary_high", "high", false, SHARE_HIGH_CLASS},
-	{"summary", "all", false, SHARE_UNKNOWN},
+	{"summary_paper", "the paper's own pairs", true, SHARE_UNKNOWN},
+	{"summary_paper_low", "the paper's pairs of class low there", true, SHARE_LOW_CLASS},
+	{"summary_paper_high", "the paper's pairs of class high there", true, SHARE_HIGH_CLASS},
+	{"summary_low", "pairs of class low", false, SHARE_LOW_CLASS},
+	{"summary_high", "pairs of class high", false, SHARE_HIGH_CLASS},
+	{"summary", "all pairs", false, SHARE_UNKNOWN},
 };
 
 static bool is_in(const struct share_pair *p, const struct share_group *g)
@@ -427,13 +411,13 @@ static bool is_in(const struct share_pair *p, const struct share_group *g)
 	return g->class ? of == g->class : !g->paper || of;
 }
 
-/* Of pairs that are no noise: noise is no result, and is only counted. */
-static void show_mean(struct share *s, const struct share_group *g, enum share_arrangement k)
+/* A mean of the pairs that are not noise. Noise is no result, and is only counted. */
+static void show_mean(
+	struct share *s, struct sheet *sh, const struct share_group *g, enum share_arrangement k)
 {
 	unsigned preemptions = 0, shrinks = 0, noisy = 0;
 	double best = 0, worst = INFINITY;
 	struct log_sum sum = {0};
-	struct json *j = s->b.j;
 	struct figures mean;
 	char why[96];
 
@@ -455,58 +439,43 @@ static void show_mean(struct share *s, const struct share_group *g, enum share_a
 	if (!sum.n && !noisy)
 		return;
 	mean = sum.n ? geomeans(&sum) : (struct figures){NAN, NAN, NAN};
-	json_begin_object(j, NULL);
-	json_str(j, "name", share_arrangement_name(s, k));
-	json_uint(j, "pairs", sum.n);
-	json_num(j, "stp_makespan_geomean", mean.stp_makespan);
-	json_num(j, "stp_makespan_best", sum.n ? best : NAN);
-	json_num(j, "stp_makespan_worst", sum.n ? worst : NAN);
-	json_num(j, "stp_geomean", mean.stp);
-	json_num(j, "antt_geomean", mean.antt);
-	json_uint(j, "preemptions", preemptions);
-	json_uint(j, "shrinks", shrinks);
-	json_uint(j, "noisy", noisy);
-	json_end(j, '}');
-	if (!sum.n) {
-		cli_show(s->b.c, "%-8s %-14s all %u pairs are noise\n", g->name,
-			share_arrangement_name(s, k), noisy);
-		return;
-	}
-	cli_show(s->b.c,
-		"%-8s %-14s STP %.3f (%.3f to %.3f), by turnarounds %.3f, ANTT %.2f; %s, %s; %s, "
-		"and %u that %s noise\n",
-		g->name, share_arrangement_name(s, k), mean.stp_makespan, worst, best, mean.stp,
-		mean.antt, COUNTED(preemptions, "preemption"), COUNTED(shrinks, "shrink"),
-		COUNTED(sum.n, "pair"), noisy, noisy == 1 ? "is" : "are");
+	sheet_row(sh);
+	sheet_str(sh, "name", share_arrangement_name(s, k));
+	sheet_uint(sh, "pairs", sum.n);
+	sheet_num(sh, "stp_makespan_geomean", mean.stp_makespan, 1, 3, "");
+	sheet_num(sh, "stp_makespan_best", sum.n ? best : NAN, 1, 3, "");
+	sheet_num(sh, "stp_makespan_worst", sum.n ? worst : NAN, 1, 3, "");
+	sheet_num(sh, "stp_geomean", mean.stp, 1, 3, "");
+	sheet_num(sh, "antt_geomean", mean.antt, 1, 2, "");
+	sheet_uint(sh, "preemptions", preemptions);
+	sheet_uint(sh, "shrinks", shrinks);
+	sheet_uint(sh, "noisy", noisy);
+	sheet_row_end(sh);
 }
 
 void share_show_pairs(struct share *s)
 {
-	struct json *j = s->b.j;
+	struct sheet sh;
 
-	json_begin_array(j, "pairs");
-	cli_show(s->b.c,
-		"\nSTP: time one after the other over time until both are done (ANTT); ~ noise; "
-		"low: a program of low utilisation takes part\n"
-		"%-17s",
-		"pair");
+	sheet_begin(&sh, s->b.c, s->b.j, "pairs", "<first|<second|<class",
+		"STP: time one after the other over time until both are done (ANTT; ~ noise)\n"
+		"class low: a program of low utilisation takes part");
 	for (unsigned k = 0; k < SHARE_ARRANGEMENTS; k++)
 		if (share_arrangement_name(s, k))
-			cli_show(s->b.c, " %15s", share_arrangement_name(s, k));
-	cli_show(s->b.c, "\n");
-	for (unsigned i = 0; i < s->n_pairs; i++) {
-		json_pair(s, &s->pairs[i]);
-		text_pair(s, &s->pairs[i]);
-	}
-	json_end(j, ']');
+			sheet_column(&sh, share_arrangement_name(s, k));
+	for (unsigned i = 0; i < s->n_pairs; i++)
+		show_pair(s, &sh, &s->pairs[i]);
+	sheet_end(&sh);
 	if (s->by_sm)
 		share_text_best(s);
-	cli_show(s->b.c, "\ngeometric means:\n");
 	for (unsigned g = 0; g < ARRAY_LEN(groups); g++) {
-		json_begin_array(j, groups[g].key);
+		sheet_begin(&sh, s->b.c, s->b.j, groups[g].key,
+			"<arrangement|pairs|STP|best|worst|by "
+			"turnarounds|ANTT|preemptions|shrinks|noisy",
+			"geometric means, %s", groups[g].name);
 		for (unsigned k = 0; k < SHARE_ARRANGEMENTS; k++)
 			if (share_arrangement_name(s, k))
-				show_mean(s, &groups[g], k);
-		json_end(j, ']');
+				show_mean(s, &sh, &groups[g], k);
+		sheet_end(&sh);
 	}
 }

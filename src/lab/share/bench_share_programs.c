@@ -236,46 +236,56 @@ int share_read_store(struct share *s)
 		 : CLI_OK;
 }
 
-/* Prints an SM's time for a block for each number of blocks on the SM. Times are relative to the
+/* Shows an SM's time for a block for each number of blocks on the SM. Times are relative to the
  * time with the largest number of blocks. */
-static void show_curve(struct share *s, unsigned i)
+static void show_curve(struct share *s, struct sheet *sh, unsigned i)
 {
 	unsigned most = SCHED_PER_SM;
 
 	while (most && !(s->curve_ns[i][most - 1] > 0))
 		most--;
-	json_begin_array(s->b.j, "curve");
-	if (most)
-		cli_show(s->b.c, "%-7s", s->programs[i]);
+	json_begin_array(sh->j, "curve");
 	for (unsigned n = 1; n <= most; n++) {
 		double ns = s->curve_ns[i][n - 1];
 
 		if (!(ns > 0))
 			continue;
-		json_begin_object(s->b.j, NULL);
-		json_uint(s->b.j, "per_sm", n);
-		json_num(s->b.j, "block_ns", ns);
-		json_num(s->b.j, "of_most", ns / s->curve_ns[i][most - 1]);
-		json_end(s->b.j, '}');
-		cli_show(s->b.c, " %u: %.3f", n, ns / s->curve_ns[i][most - 1]);
+		table_row(&sh->t);
+		table_cell(&sh->t, "%s", s->programs[i]);
+		json_begin_object(sh->j, NULL);
+		sheet_uint(sh, "per_sm", n);
+		json_num(sh->j, "block_ns", ns);
+		sheet_num(sh, "of_most", ns / s->curve_ns[i][most - 1], 1, 3, "");
+		json_end(sh->j, '}');
 	}
-	json_end(s->b.j, ']');
-	if (most)
-		cli_show(s->b.c, "\n");
+	json_end(sh->j, ']');
 }
 
 static void show_curves(struct share *s)
 {
-	json_begin_array(s->b.j, "curves");
-	if (s->store)
-		cli_show(s->b.c, "\ntime by blocks on each SM, over that with the most\n");
+	struct sheet sh;
+
+	if (!s->store) {
+		json_begin_array(s->b.j, "curves");
+		for (unsigned i = 0; i < s->n; i++) {
+			json_begin_object(s->b.j, NULL);
+			json_str(s->b.j, "program", s->programs[i]);
+			json_begin_array(s->b.j, "curve");
+			json_end(s->b.j, ']');
+			json_end(s->b.j, '}');
+		}
+		json_end(s->b.j, ']');
+		return;
+	}
+	sheet_begin(&sh, s->b.c, s->b.j, "curves", "<program|blocks on an SM|over the most",
+		"time by blocks on each SM, over that with the most");
 	for (unsigned i = 0; i < s->n; i++) {
 		json_begin_object(s->b.j, NULL);
 		json_str(s->b.j, "program", s->programs[i]);
-		show_curve(s, i);
+		show_curve(s, &sh, i);
 		json_end(s->b.j, '}');
 	}
-	json_end(s->b.j, ']');
+	sheet_end(&sh);
 }
 
 /* ---- figure 2: resources of an SM ---- */
@@ -307,30 +317,27 @@ static double percent_of(const struct crew_kernel *k, double each, int limit)
 	return limit > 0 ? 100 * each * k->blocks_per_sm / limit : NAN;
 }
 
-static void show_occupied(struct share *s, unsigned i, const struct share_limits *l)
+static void show_occupied(
+	struct share *s, struct sheet *sh, unsigned i, const struct share_limits *l)
 {
 	const struct crew_kernel *k = &s->alone[i]->by[SHARE_SEQUENTIAL].of[0].kernel;
-	double threads, registers, shared, blocks;
 
 	if (!k->blocks_per_sm) {
-		cli_show(s->b.c, " %31s", "-");
+		for (unsigned n = 0; n < 4; n++)
+			table_cell(&sh->t, "-");
 		return;
 	}
-	threads = percent_of(k, k->threads, l->threads);
-	registers = percent_of(k, (double)k->threads * k->registers, l->registers);
-	shared = percent_of(k, k->shared_bytes, l->shared_bytes);
-	blocks = percent_of(k, 1, l->blocks);
-	json_begin_object(s->b.j, "takes");
-	json_uint(s->b.j, "threads", k->threads);
-	json_uint(s->b.j, "registers", k->registers);
-	json_uint(s->b.j, "shared_bytes", k->shared_bytes);
-	json_uint(s->b.j, "blocks_per_sm", k->blocks_per_sm);
-	json_num(s->b.j, "threads_percent", threads);
-	json_num(s->b.j, "registers_percent", registers);
-	json_num(s->b.j, "shared_percent", shared);
-	json_num(s->b.j, "blocks_percent", blocks);
-	json_end(s->b.j, '}');
-	cli_show(s->b.c, " %7.0f %9.0f %6.0f %6.0f", threads, registers, shared, blocks);
+	json_begin_object(sh->j, "takes");
+	json_uint(sh->j, "threads", k->threads);
+	json_uint(sh->j, "registers", k->registers);
+	json_uint(sh->j, "shared_bytes", k->shared_bytes);
+	json_uint(sh->j, "blocks_per_sm", k->blocks_per_sm);
+	sheet_num(sh, "threads_percent", percent_of(k, k->threads, l->threads), 1, 0, "");
+	sheet_num(sh, "registers_percent",
+		percent_of(k, (double)k->threads * k->registers, l->registers), 1, 0, "");
+	sheet_num(sh, "shared_percent", percent_of(k, k->shared_bytes, l->shared_bytes), 1, 0, "");
+	sheet_num(sh, "blocks_percent", percent_of(k, 1, l->blocks), 1, 0, "");
+	json_end(sh->j, '}');
 }
 
 /* ---- figure 8: the cost of the form ---- */
@@ -348,43 +355,38 @@ static double kernel_spread(const struct share *s, unsigned i, enum share_arrang
 	return cases_spread(&s->alone[i]->by[k], 0);
 }
 
-static double show_form(struct share *s, unsigned i)
+/* Returns the ratio of the times, or 0 if it is not known. */
+static double show_form(struct share *s, struct sheet *sh, unsigned i)
 {
 	double plain = kernel_ns(s, i, SHARE_SEQUENTIAL), form = kernel_ns(s, i, SHARE_WORKERS);
 	double spread;
 
-	json_num(s->b.j, "plain_us", plain ? plain / 1e3 : NAN);
-	json_num(s->b.j, "workers_us", form ? form / 1e3 : NAN);
+	sheet_num(sh, "plain_us", plain ? plain / 1e3 : NAN, 1, 1, "");
+	sheet_num(sh, "workers_us", form ? form / 1e3 : NAN, 1, 1, "");
 	if (!plain || !form) {
-		cli_show(s->b.c, " %29s", "-");
+		table_cell(&sh->t, "-");
 		return 0;
 	}
 	spread = MAX(kernel_spread(s, i, SHARE_SEQUENTIAL), kernel_spread(s, i, SHARE_WORKERS));
-	json_num(s->b.j, "form_ratio", form / plain);
-	json_num(s->b.j, "spread", spread < 0 ? NAN : spread);
-	cli_show(s->b.c, " %10.1f %10.1f %c%.3f", plain / 1e3, form / 1e3,
-		spread < 0 || spread > FIGURES_SPREAD ? '~' : ' ', form / plain);
+	sheet_mark(sh, spread < 0 || spread > FIGURES_SPREAD);
+	sheet_num(sh, "form_ratio", form / plain, 1, 3, "");
+	json_num(sh->j, "spread", spread < 0 ? NAN : spread);
 	return form / plain;
 }
 
-/* Returns the ratio, or 0 if it is not known. */
-static double show_registers(struct share *s, unsigned i)
+/* Returns the ratio of the registers, or 0 if it is not known. */
+static double show_registers(struct share *s, struct sheet *sh, unsigned i)
 {
 	unsigned plain = s->registers[i].plain, workers = s->registers[i].workers;
 
-	json_num(s->b.j, "plain_registers", plain ? plain : NAN);
-	json_num(s->b.j, "workers_registers", workers ? workers : NAN);
-	cli_show(s->b.c, " %5u %7u", plain, workers);
+	sheet_num(sh, "plain_registers", plain ? plain : NAN, 1, 0, "");
+	sheet_num(sh, "workers_registers", workers ? workers : NAN, 1, 0, "");
 	return plain && workers ? (double)workers / plain : 0;
 }
 
-static void show_percent(struct share *s, const char *key, double percent)
+static void show_percent(struct sheet *sh, const char *key, double percent)
 {
-	json_num(s->b.j, key, percent < 0 ? NAN : percent);
-	if (percent < 0)
-		cli_show(s->b.c, " %6s", "-");
-	else
-		cli_show(s->b.c, " %6.1f", percent);
+	sheet_num(sh, key, percent < 0 ? NAN : percent, 1, 1, "");
 }
 
 int share_show_programs(struct share *s)
@@ -393,38 +395,36 @@ int share_show_programs(struct share *s)
 	struct json *j = s->b.j;
 	double logs[2] = {0}; /* of times, of registers */
 	unsigned n[2] = {0};
+	struct sheet sh;
 	int r = share_read_limits(s, &limits);
 
 	if (r != CLI_OK)
 		return r;
-	json_begin_array(j, "programs");
-	cli_show(s->b.c,
-		"occupied of an SM, percent; issue slots used, percent, and in the paper; kernel "
-		"alone, us (~ noise)\n"
-		"program threads registers shared blocks  slots  paper      plain    workers  "
-		"ratio  regs workers\n");
+	sheet_begin(&sh, s->b.c, j, "programs",
+		"<program|threads|registers|shared|blocks|slots|in the paper|plain us|workers "
+		"us|ratio|registers|of workers",
+		"percent of an SM that a kernel takes; issue slots used, percent, here and in the "
+		"paper; the kernel\nalone (~ noise); registers of a thread");
 	for (unsigned i = 0; i < s->n; i++) {
 		const struct utilisation *row = find_row(s->programs[i], strlen(s->programs[i]));
 		double ratio[2];
 
-		json_begin_object(j, NULL);
-		json_str(j, "program", row->name);
+		sheet_row(&sh);
+		sheet_str(&sh, "program", row->name);
 		json_str(j, "class", share_class_name(s->class[i]));
-		cli_show(s->b.c, "%-7s", row->name);
-		show_occupied(s, i, &limits);
-		show_percent(s, "utilisation", row->percent);
-		show_percent(s, "utilisation_paper", row->paper_percent);
-		ratio[0] = show_form(s, i);
-		ratio[1] = show_registers(s, i);
+		show_occupied(s, &sh, i, &limits);
+		show_percent(&sh, "utilisation", row->percent);
+		show_percent(&sh, "utilisation_paper", row->paper_percent);
+		ratio[0] = show_form(s, &sh, i);
+		ratio[1] = show_registers(s, &sh, i);
 		for (unsigned k = 0; k < 2; k++)
 			if (ratio[k] > 0) {
 				logs[k] += log(ratio[k]);
 				n[k]++;
 			}
-		json_end(j, '}');
-		cli_show(s->b.c, "\n");
+		sheet_row_end(&sh);
 	}
-	json_end(j, ']');
+	sheet_end(&sh);
 	json_num(j, "form_geomean", n[0] ? exp(logs[0] / n[0]) : NAN);
 	json_num(j, "registers_geomean", n[1] ? exp(logs[1] / n[1]) : NAN);
 	if (n[0] && n[1])

@@ -8,7 +8,6 @@
 #include "lab/share/bench_share.h"
 
 #include <math.h>
-#include <stdio.h>
 
 struct best_split {
 	enum share_arrangement k;
@@ -65,21 +64,28 @@ void share_json_best(struct share *s, const struct share_pair *p)
 
 void share_text_best(struct share *s)
 {
-	cli_show(
-		s->b.c, "\nthe best split by SM of each pair: STP, that of greedy, and the gain\n");
+	struct table t = {0};
+
+	table_column(&t, -1, "pair");
+	table_column(&t, -1, "best split");
+	table_column(&t, 0, "STP");
+	table_column(&t, 0, "greedy");
+	table_column(&t, 0, "gain");
 	for (unsigned i = 0; i < s->n_pairs; i++) {
 		const struct share_pair *p = &s->pairs[i];
 		struct best_split best;
-		char name[32];
 
-		snprintf(name, sizeof(name), "%s + %s", s->programs[p->program[0]],
-			s->programs[p->program[1]]);
+		table_row(&t);
+		table_cell(&t, "%s + %s", s->programs[p->program[0]], s->programs[p->program[1]]);
 		if (!find_best(s, p, &best)) {
-			cli_show(s->b.c, "%-12s -\n", name);
+			table_cell(&t, "-");
 			continue;
 		}
-		cli_show(s->b.c, "%-12s %-9s %c%6.3f %6.3f %+6.1f %%\n", name,
-			share_arrangement_name(s, best.k), best.noisy ? '~' : ' ',
-			best.f.f.stp_makespan, best.greedy, (best.over_greedy - 1) * 100);
+		table_cell(&t, "%s", share_arrangement_name(s, best.k));
+		table_cell(&t, "%s%.3f", best.noisy ? "~" : "", best.f.f.stp_makespan);
+		table_number(&t, 3, best.greedy, "");
+		table_number(&t, 1, (best.over_greedy - 1) * 100, " %");
 	}
+	cli_show(s->b.c, "\nthe best split by SM of each pair\n");
+	cli_show_table(s->b.c, &t);
 }

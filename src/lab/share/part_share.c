@@ -6,27 +6,25 @@
 #include "base/text.h"
 #include "front/progress.h"
 #include "lab/lab.h"
+#include "lab/picture.h"
 #include "lab/share/bench_share.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static int read_options(struct share *s)
 {
 	struct cli *c = s->b.c;
-	uint64_t rounds = s->b.quick ? 1 : 3, budget = 0;
+	uint64_t rounds = s->b.quick ? 1 : 3;
 	int r = cli_number(c, "rounds", 1, 1000, &rounds);
 
-	if (r == CLI_OK)
-		r = cli_number(c, "budget-s", 1, 100000, &budget);
 	if (r == CLI_OK && s->by_sm && (s->predict || cli_has(c, "store")))
 		r = cli_usage(c, "--by-sm: leave --store and --predict out, which are for other "
 				 "arrangements");
 	if (r == CLI_OK)
 		r = share_choose(s);
 	s->b.rounds = (unsigned)rounds;
-	s->b.until_ms = budget ? clock_ms() + (double)budget * 1e3 : 0;
-	s->b.resume = cli_value(c, "resume");
 	return r;
 }
 
@@ -57,30 +55,16 @@ static int check_predict(struct share *s)
 				 "pairs");
 }
 
-static int write_svg(struct share *s)
-{
-	const char *path = cli_value(s->b.c, "svg");
-	struct strbuf text = {0};
-	int r;
-
-	if (!path)
-		return CLI_OK;
-	share_svg(s, &text);
-	r = cli_write_file(s->b.c, path, NULL, &text);
-	strbuf_finish(&text);
-	return r;
-}
-
 static void begin_json(struct share *s, struct json *j)
 {
-	cli_json_open(s->b.c, j, 1);
+	cli_json_open(s->b.c, j, 2);
 	json_str(j, "device", s->b.device_name);
 	json_uint(j, "sms", s->b.sms);
 	json_str(j, "size", s->large ? "large" : "small");
 	json_uint(j, "rounds", s->b.rounds);
 	json_uint(j, "warm_rounds", s->b.device == DEV_CPU ? 1 : STAGE_SEARCH_ROUNDS);
 	s->b.j = j;
-	cli_show(s->b.c, "device: %s, %u SMs; %s inputs, %s in each order, medians\n\n",
+	cli_show(s->b.c, "device: %s, %u SMs; %s inputs, %s in each order, medians\n",
 		s->b.device_name, s->b.sms, s->large ? "large" : "small",
 		COUNTED(s->b.rounds, "round"));
 }
@@ -98,14 +82,10 @@ static int show_tables(struct share *s)
 		r = share_oracle(s);
 	if (r != CLI_OK)
 		return r;
-	json_uint(s->b.j, "left", s->cs.left);
+	samples_finish(&s->b.samples, s->b.j);
 	json_uint(s->b.j, "failures", s->b.failures);
 	json_end(s->b.j, '}');
-	if (s->cs.left)
-		cli_show(s->b.c, "\n%s %s missing for want of time%s\n",
-			COUNTED(s->cs.left, "result"), s->cs.left == 1 ? "is" : "are",
-			s->b.resume ? "; call this again to go on" : "");
-	return write_svg(s);
+	return picture_draw(s->b.c, "share");
 }
 
 static int run_all(struct share *s)
@@ -115,9 +95,9 @@ static int run_all(struct share *s)
 	int r = read_options(s);
 
 	if (r == CLI_OK)
-		r = cli_will_write(s->b.c, cli_value(s->b.c, "svg"), NULL);
+		r = picture_check(s->b.c);
 	if (r == CLI_OK)
-		r = cli_will_write(s->b.c, s->b.resume, "name another file: --resume FILE");
+		r = samples_check(s->b.c);
 	if (r == CLI_OK)
 		r = check_predict(s);
 	if (r == CLI_OK)
@@ -131,7 +111,11 @@ static int run_all(struct share *s)
 		return r;
 	s->large = size ? !strcmp(size, "large") : s->b.device == DEV_CUDA;
 	share_scale(s);
-	r = share_list(s);
+	snprintf(s->b.options, sizeof(s->b.options), "%s, %s inputs", COUNTED(s->b.rounds, "round"),
+		s->large ? "large" : "small");
+	r = samples_open(&s->b.samples, s->b.c, s->b.device_name, s->b.options);
+	if (r == CLI_OK)
+		r = share_list(s);
 	if (r != CLI_OK)
 		return r;
 	begin_json(s, &j);
@@ -158,6 +142,7 @@ int lab_share(struct cli *c)
 	r = run_all(s);
 	if (r == CLI_OK && s->b.failures)
 		r = CLI_FAILED;
+	samples_close(&s->b.samples);
 	if (s->b.reference[0])
 		cli_remove_folder(s->b.reference);
 	arena_finish(&s->b.arena);

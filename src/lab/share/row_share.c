@@ -62,8 +62,10 @@ const struct cli_verb cli_verb_bench_share = {
 		   "programs of the time alone over the time together, and ANTT is the mean of the "
 		   "inverse ratios. A pair's figures are geometric means over its orders.",
 	.json = "device, sms, size, rounds, warm_rounds (launches of each program before, not "
-		"counted), failures, left (results for which --budget-s left no "
-		"time); programs, an array of program, class (low: fewer than half of the issue "
+		"counted), failures, left (rows for which --budget-s left no "
+		"time); samples, an array of row (its name) and of arrays of numbers: the raw "
+		"times in ns, by round; programs, an array of program, class (low: fewer than half "
+		"of the issue "
 		"slots used; high; null: not known), takes (threads, registers (of a thread), "
 		"shared_bytes, blocks_per_sm; and of an SM's limits, with as many blocks as fit: "
 		"threads_percent, registers_percent, shared_percent, blocks_percent), utilisation "

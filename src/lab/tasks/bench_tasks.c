@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -207,31 +208,62 @@ static int wipe_outputs(struct tasks_bench *b, const struct tasks_program *p)
 	return r == CUDA_SUCCESS ? CLI_OK : device_failed(b, r, "wiping");
 }
 
-int tasks_measure(struct tasks_bench *b, struct tasks_program *p, struct tasks_times *ret)
+unsigned tasks_ways(const struct tasks_bench *b)
+{
+	unsigned n = 1;
+
+	while (n <= TASKS_WAYS && 1u << (n - 1) <= b->streams)
+		n++;
+	return n;
+}
+
+const char *tasks_way_name(unsigned way, char buf[32])
+{
+	if (way)
+		snprintf(buf, 32, "%u streams", 1u << (way - 1));
+	else
+		snprintf(buf, 32, "pool");
+	return buf;
+}
+
+/* A row of what was measured: ms has b->rounds times of each way. */
+static json_t *pack(const struct tasks_bench *b, const struct tasks_program *p, const double *ms)
+{
+	unsigned n = tasks_ways(b);
+	json_t *o = json_object();
+	char name[32];
+
+	for (unsigned way = 0; way < n; way++)
+		json_object_set_new(o, tasks_way_name(way, name),
+			samples_numbers(ms + way * b->rounds, b->rounds));
+	json_object_set_new(o, "tasks", samples_number(p->n));
+	json_object_set_new(o, "checked", samples_number((double)p->n * n * b->rounds));
+	json_object_set_new(o, "wrong", samples_number(p->wrong));
+	return o;
+}
+
+int tasks_measure(struct tasks_bench *b, struct tasks_program *p, json_t **ret)
 {
 	double *ms = calloc((1 + TASKS_WAYS) * b->rounds, sizeof(*ms));
 	int r = ms ? CLI_OK : cli_error(b->c, NULL, "out of memory");
+	unsigned n = tasks_ways(b);
 
-	*ret = (struct tasks_times){.n = 1};
-	while (ret->n <= TASKS_WAYS && 1u << (ret->n - 1) <= b->streams)
-		ret->n++;
 	if (r == CLI_OK && heddle_tasks_suspend(b->pool) < 0)
 		r = pool_failed(b, p->of->name);
 	/* The ways run alternately, so that a change during the measurement affects all of
 	 * them. */
-	for (unsigned i = 0; r == CLI_OK && i < ret->n * b->rounds; i++) {
-		unsigned way = i % ret->n;
-		double *to = &ms[way * b->rounds + i / ret->n];
+	for (unsigned i = 0; r == CLI_OK && i < n * b->rounds; i++) {
+		unsigned way = i % n;
+		double *to = &ms[way * b->rounds + i / n];
 
 		r = wipe_outputs(b, p);
 		if (r == CLI_OK)
 			r = way ? run_launches(b, p, 1u << (way - 1), to) : run_pool(b, p, to);
 		if (r == CLI_OK)
 			r = check_outputs(b, p);
-		ret->checked += p->n;
 	}
-	for (unsigned way = 0; r == CLI_OK && way < ret->n; way++)
-		ret->ms[way] = median_of(ms + way * b->rounds, b->rounds);
+	if (r == CLI_OK)
+		*ret = pack(b, p, ms);
 	free(ms);
 	if (heddle_tasks_resume(b->pool) < 0 && r == CLI_OK)
 		r = pool_failed(b, p->of->name);
@@ -311,29 +343,37 @@ static int spawn_empty(struct tasks_bench *b, const struct heddle_task *task, un
 	return started == threads ? CLI_OK : cli_error(b->c, NULL, "no thread to spawn with");
 }
 
-int tasks_empty(struct tasks_bench *b, unsigned n, struct tasks_rate *ret)
+int tasks_empty(struct tasks_bench *b, unsigned n, json_t **ret)
 {
 	struct heddle_tasks_state state = {.size = sizeof(state)};
 	double *ms = calloc(b->rounds, sizeof(*ms)), spawned, all;
 	struct heddle_task task;
 	int r = ms ? add_empty(b, &task) : cli_error(b->c, NULL, "out of memory");
+	json_t *o = json_object();
+	unsigned burst;
+	char name[24];
 
 	heddle_tasks_look(b->pool, &state);
-	*ret = (struct tasks_rate){.burst = MIN(n, 8 * state.columns)};
-	for (unsigned k = 0; k < TASKS_PRODUCERS; k++) {
+	burst = MIN(n, 8 * state.columns);
+	for (unsigned k = 0; r == CLI_OK && k < TASKS_PRODUCERS; k++) {
 		for (unsigned i = 0; r == CLI_OK && i < b->rounds; i++)
 			r = spawn_empty(b, &task, n, 1u << k, &spawned, &ms[i]);
-		if (r == CLI_OK)
-			ret->ms[k] = median_of(ms, b->rounds);
+		snprintf(name, sizeof(name), "ms %u", 1u << k);
+		json_object_set_new(o, name, samples_numbers(ms, b->rounds));
 	}
 	/* The first run only wakes the executor and warms its caches; the second is timed. */
 	for (unsigned i = 0; r == CLI_OK && i < b->rounds; i++) {
-		r = spawn_empty(b, &task, ret->burst, 1, &spawned, &all);
+		r = spawn_empty(b, &task, burst, 1, &spawned, &all);
 		if (r == CLI_OK)
-			r = spawn_empty(b, &task, ret->burst, 1, &ms[i], &all);
+			r = spawn_empty(b, &task, burst, 1, &ms[i], &all);
 	}
+	json_object_set_new(o, "spawn_ms", samples_numbers(ms, b->rounds));
+	json_object_set_new(o, "burst", samples_number(burst));
+	json_object_set_new(o, "tasks", samples_number(n));
 	if (r == CLI_OK)
-		ret->spawn_ns = median_of(ms, b->rounds) * 1e6 / ret->burst;
+		*ret = o;
+	else
+		json_decref(o);
 	free(ms);
 	return r;
 }

@@ -8,6 +8,8 @@
 
 #include "front/cli.h"
 #include "heddle/task.h"
+#include "lab/samples.h"
+#include "lab/sheet.h"
 #include "lab/tasks/narrow.h"
 
 #define TASKS_STREAMS 32u /* at most */
@@ -23,8 +25,10 @@ struct tasks_bench {
 	bool is_virtual;
 	uint64_t seed;
 	unsigned tasks, threads, rounds, streams, columns, leave, nap;
-	bool stamps;    /* the pool makes them */
-	bool has_empty; /* the kernel that does nothing is there: */
+	struct samples samples;
+	char options[96]; /* on which samples depend */
+	bool stamps;      /* the pool makes them */
+	bool has_empty;   /* the kernel that does nothing is there: */
 	unsigned empty;
 };
 
@@ -44,28 +48,23 @@ struct tasks_program {
 	unsigned wrong;               /* outputs that were, in all rounds and ways */
 };
 
-struct tasks_times {
-	double ms[1 + TASKS_WAYS]; /* medians: the pool, and launches in 1, 2, 4 .. streams */
-	unsigned n;                /* so many ways, the pool included */
-	uint64_t checked;          /* outputs */
-};
-
 /* Prepares a program's tasks on the device. Returns CLI_OK, or CLI_FAILED after it reports an
  * error. Call tasks_close even after a failure. */
 int tasks_open(struct tasks_bench *b, struct tasks_program *p, const struct narrow_program *of);
 void tasks_close(struct tasks_bench *b, struct tasks_program *p);
-/* Runs the tasks in every way b->rounds times and checks each output. */
-int tasks_measure(struct tasks_bench *b, struct tasks_program *p, struct tasks_times *ret);
+/* The number of ways: the pool, and launches in 1, 2, 4 ... streams, at most b->streams. */
+unsigned tasks_ways(const struct tasks_bench *b);
+/* The name of a way's samples, in ms. */
+const char *tasks_way_name(unsigned way, char buf[32]);
+/* Runs the tasks in every way b->rounds times, and checks each output. *ret is a row of samples: of each
+ * way its times; "tasks", "checked" and "wrong" (outputs). */
+int tasks_measure(struct tasks_bench *b, struct tasks_program *p, json_t **ret);
 #define TASKS_PRODUCERS 4u /* 1, 2, 4 and 8 threads */
-struct tasks_rate {
-	/* time from the first spawn until the host sees the end of the last task; ms[i] is with 2^i
-	 * threads */
-	double ms[TASKS_PRODUCERS];
-	double spawn_ns; /* time of a spawn in one thread while places are free */
-	unsigned burst;  /* tasks at a time */
-};
-/* Of tasks that do nothing; medians. */
-int tasks_empty(struct tasks_bench *b, unsigned n, struct tasks_rate *ret);
+/* Measures n tasks that do nothing. *ret is a row of samples:
+ * - "ms N": times from the first spawn, in N threads, until the host sees the end of the last task
+ * - "spawn_ms": times to spawn "burst" tasks in one thread while places are free
+ * - "tasks": n */
+int tasks_empty(struct tasks_bench *b, unsigned n, json_t **ret);
 /* The stages of a task between the host's spawn and its end as the host sees it. */
 enum tasks_leg {
 	/* from the start of the scheduler warp's work on the task until each warp of the task has

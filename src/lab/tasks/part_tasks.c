@@ -14,13 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct latency {
-	unsigned n;
-	double p50, p99, most;
-	bool has_legs;
-	double legs[TASKS_LEGS]; /* medians */
-};
-
 static const char *const leg_names[TASKS_LEGS] = {
 	[TASKS_PLACED] = "placed",
 	[TASKS_BEGUN] = "begun",
@@ -97,7 +90,7 @@ static int read_options(struct tasks_bench *b)
 	return r;
 }
 
-/* ---- what it writes ---- */
+/* ---- tables ---- */
 
 static void begin_json(struct tasks_bench *b, struct json *j, const struct heddle_tasks_state *s)
 {
@@ -106,160 +99,206 @@ static void begin_json(struct tasks_bench *b, struct json *j, const struct heddl
 	if (b->is_virtual)
 		cli_show(b->c, "A virtual GPU: outputs are checked, times say nothing of any "
 			       "GPU.\n");
-	cli_json_open(b->c, j, 1);
+	cli_json_open(b->c, j, 2);
 	json_str(j, "device", heddle_device(b->h));
 	json_bool(j, "virtual", b->is_virtual);
 	json_uint(j, "columns", s->columns);
 	json_uint(j, "executors", s->executors);
 	json_uint(j, "threads", b->threads);
 	json_uint(j, "rounds", b->rounds);
+	json_uint(j, "warm_rounds", 0);
 	json_uint(j, "seed", b->seed);
 }
 
-static void text_empty(
-	struct tasks_bench *b, unsigned n, const struct tasks_rate *e, const struct latency *l)
+static void show_rates(struct tasks_bench *b, struct json *j)
 {
-	cli_show(b->c, "\nempty        %s in %.2f ms, %.0f a second", COUNTED(n, "task"), e->ms[0],
-		n / e->ms[0] * 1000);
-	for (unsigned k = 1; k < TASKS_PRODUCERS; k++)
-		cli_show(b->c, "; from %u threads %.0f", 1u << k, n / e->ms[k] * 1000);
-	cli_show(b->c,
-		"\nspawning     %u where places are free: %.1f ns each\n"
-		"latency      of %u: p50 %.1f us, p99 %.1f us, at most %.1f us\n",
-		e->burst, e->spawn_ns, l->n, l->p50, l->p99, l->most);
-	for (unsigned i = 0; l->has_legs && i < TASKS_LEGS; i++)
-		cli_show(b->c, "%s %s %.2f us%s", i ? "" : "medians of  ", leg_names[i], l->legs[i],
-			i + 1 < TASKS_LEGS ? "," : "\n");
-}
+	const json_t *row = samples_row(&b->samples, "empty");
+	double n = samples_first(row, "tasks"), one = samples_median(row, "ms 1");
+	struct sheet s;
+	char name[24];
 
-static void json_empty(
-	struct json *j, unsigned n, const struct tasks_rate *e, const struct latency *l)
-{
+	if (!row)
+		return;
 	json_begin_object(j, "empty");
-	json_uint(j, "tasks", n);
-	json_num(j, "ms", e->ms[0]);
-	json_num(j, "per_second", n / e->ms[0] * 1000);
-	json_num(j, "spawn_ns", e->spawn_ns);
-	json_begin_array(j, "producers");
+	json_uint(j, "tasks", (uint64_t)n);
+	json_num(j, "ms", one);
+	json_num(j, "per_second", n / one * 1000);
+	json_num(
+		j, "spawn_ns", samples_median(row, "spawn_ms") * 1e6 / samples_first(row, "burst"));
+	sheet_begin(&s, b->c, j, "producers", "<threads|ms|a second", "empty tasks: %.0f", n);
 	for (unsigned k = 0; k < TASKS_PRODUCERS; k++) {
-		json_begin_object(j, NULL);
-		json_uint(j, "threads", 1u << k);
-		json_num(j, "ms", e->ms[k]);
-		json_num(j, "per_second", n / e->ms[k] * 1000);
-		json_end(j, '}');
+		double ms;
+
+		snprintf(name, sizeof(name), "ms %u", 1u << k);
+		ms = samples_median(row, name);
+		sheet_row(&s);
+		sheet_uint(&s, "threads", 1u << k);
+		sheet_num(&s, "ms", ms, 1, 2, "");
+		sheet_num(&s, "per_second", n / ms * 1000, 1, 0, "");
+		sheet_row_end(&s);
 	}
-	json_end(j, ']');
+	sheet_end(&s);
 	json_end(j, '}');
-	json_begin_object(j, "latency");
-	json_uint(j, "samples", l->n);
-	json_num(j, "p50_us", l->p50);
-	json_num(j, "p99_us", l->p99);
-	json_num(j, "max_us", l->most);
-	if (l->has_legs) {
-		json_begin_object(j, "legs_us");
-		for (unsigned i = 0; i < TASKS_LEGS; i++)
-			json_num(j, leg_names[i], l->legs[i]);
-		json_end(j, '}');
-	}
-	json_end(j, '}');
+	cli_show(b->c, "a spawn while places are free: %.1f ns, of %.0f\n",
+		samples_median(row, "spawn_ms") * 1e6 / samples_first(row, "burst"),
+		samples_first(row, "burst"));
 }
 
-static unsigned best_way(const struct tasks_times *t)
+static void show_latency(struct tasks_bench *b, struct json *j)
 {
-	unsigned best = 1;
+	const json_t *row = samples_row(&b->samples, "latency");
+	struct arena arena;
+	unsigned n;
+	double *us;
 
-	for (unsigned i = 2; i < t->n; i++)
-		best = t->ms[i] < t->ms[best] ? i : best;
-	return best;
-}
+	if (!row)
+		return;
+	arena_init(&arena, 0);
+	us = samples_values(row, "us", &arena, &n);
+	if (us) {
+		sort_values(us, n);
+		json_begin_object(j, "latency");
+		json_uint(j, "samples", n);
+		json_num(j, "p50_us", us[n / 2]);
+		json_num(j, "p99_us", us[(size_t)n * 99 / 100]);
+		json_num(j, "max_us", us[n - 1]);
+		cli_show(b->c, "latency of %u: p50 %.1f us, p99 %.1f us, at most %.1f us\n", n,
+			us[n / 2], us[(size_t)n * 99 / 100], us[n - 1]);
+		if (samples_count(row, leg_names[0])) {
+			json_begin_object(j, "legs_us");
+			for (unsigned i = 0; i < TASKS_LEGS; i++) {
+				double leg = samples_median(row, leg_names[i]);
 
-static void json_program(struct tasks_bench *b, struct json *j, const struct tasks_program *p,
-	const struct tasks_times *t)
-{
-	unsigned best = best_way(t);
-
-	json_begin_object(j, NULL);
-	json_str(j, "program", p->of->name);
-	json_uint(j, "tasks", p->n);
-	json_num(j, "ms", t->ms[0]);
-	json_begin_array(j, "launches");
-	for (unsigned i = 1; i < t->n; i++) {
-		json_begin_object(j, NULL);
-		json_uint(j, "streams", 1u << (i - 1));
-		json_num(j, "ms", t->ms[i]);
+				json_num(j, leg_names[i], leg);
+				cli_show(b->c, "%s%s %.2f us%s",
+					i ? " " : "medians: ", leg_names[i], leg,
+					i + 1 < TASKS_LEGS ? "," : "\n");
+			}
+			json_end(j, '}');
+		}
 		json_end(j, '}');
 	}
-	json_end(j, ']');
+	arena_finish(&arena);
+}
+
+static const char *program_key(const struct narrow_program *of, char buf[64])
+{
+	snprintf(buf, 64, "program %s", of->name);
+	return buf;
+}
+
+static void show_program(
+	struct tasks_bench *b, struct sheet *s, const struct narrow_program *of, const json_t *row)
+{
+	double best = 0, pool;
+	char name[32];
+
+	pool = samples_median(row, tasks_way_name(0, name));
+	sheet_row(s);
+	sheet_str(s, "program", of->name);
+	sheet_uint(s, "tasks", (uint64_t)samples_first(row, "tasks"));
+	sheet_num(s, "ms", pool, 1, 2, "");
+	json_begin_array(s->j, "launches");
+	for (unsigned i = 1; i < tasks_ways(b); i++) {
+		double ms = samples_median(row, tasks_way_name(i, name));
+
+		json_begin_object(s->j, NULL);
+		json_uint(s->j, "streams", 1u << (i - 1));
+		sheet_num(s, "ms", ms, 1, 2, "");
+		json_end(s->j, '}');
+		best = i == 1 ? ms : MIN(best, ms);
+	}
+	json_end(s->j, ']');
 	if (!b->is_virtual)
-		json_num(j, "ratio", t->ms[best] / t->ms[0]);
-	json_uint(j, "checked", t->checked);
-	json_uint(j, "wrong", p->wrong);
-	json_end(j, '}');
+		sheet_num(s, "ratio", best / pool, 1, 2, "x");
+	sheet_uint(s, "checked", (uint64_t)samples_first(row, "checked"));
+	sheet_uint(s, "wrong", (uint64_t)samples_first(row, "wrong"));
+	sheet_row_end(s);
 }
 
-static void text_program(
-	struct tasks_bench *b, const struct tasks_program *p, const struct tasks_times *t)
+/* Returns how many outputs were wrong. */
+static unsigned show_programs(struct tasks_bench *b, struct json *j)
 {
-	cli_show(b->c, "\n%-12s %s: %.2f ms; as launches:", p->of->name, COUNTED(p->n, "task"),
-		t->ms[0]);
-	for (unsigned i = 1; i < t->n; i++)
-		cli_show(b->c, " %.2f ms in %u%s", t->ms[i], 1u << (i - 1),
-			i + 1 < t->n ? ","
-			: i == 1     ? " stream"
-				     : " streams");
+	unsigned wrong = 0;
+	struct sheet s;
+	char text[64];
+
+	sheet_begin(&s, b->c, j, "programs", "<program|tasks|pool ms",
+		"programs of narrow tasks: in the pool, and as launches in so many streams, ms");
+	for (unsigned i = 1; i < tasks_ways(b); i++)
+		sheet_column(&s, tasks_way_name(i, text));
 	if (!b->is_virtual)
-		cli_show(b->c, "; the best of them takes %.2f times as long",
-			t->ms[best_way(t)] / t->ms[0]);
-	cli_show(b->c, "\n%-12s %s checked, %u wrong\n", "", COUNTED(t->checked, "output"),
-		p->wrong);
+		sheet_column(&s, "best over pool");
+	sheet_column(&s, "checked");
+	sheet_column(&s, "wrong");
+	for (unsigned i = 0; i < narrow_n_programs; i++) {
+		const struct narrow_program *of = &narrow_programs[i];
+		const json_t *row = samples_row(&b->samples, program_key(of, text));
+
+		if (!row)
+			continue;
+		show_program(b, &s, of, row);
+		wrong += (unsigned)samples_first(row, "wrong");
+	}
+	sheet_end(&s);
+	return wrong;
 }
 
-/* ---- all of it ---- */
+/* ---- measuring ---- */
 
-static int run_empty(struct tasks_bench *b, struct json *j)
+static int run_empty(struct tasks_bench *b)
 {
 	unsigned n = cli_has(b->c, "tasks") ? b->tasks : b->is_virtual ? 2000 : 1000000;
-	unsigned samples = b->is_virtual ? 100 : 10000;
-	double *us = calloc((size_t)samples * (1 + TASKS_LEGS), sizeof(*us));
-	struct tasks_rate rate = {0};
-	struct latency l = {.n = samples};
-	int r = us ? CLI_OK : cli_error(b->c, NULL, "out of memory");
+	json_t *row = NULL;
+	int r;
 
+	if (samples_row(&b->samples, "empty") || !samples_may_begin(&b->samples))
+		return CLI_OK;
 	progress_step("empty tasks");
+	r = tasks_empty(b, n, &row);
 	if (r == CLI_OK)
-		r = tasks_empty(b, n, &rate);
-	if (r == CLI_OK)
-		r = tasks_latency(b, samples, us, us + samples);
+		samples_add(&b->samples, "empty", row);
+	return r;
+}
+
+/* Samples: "us", and with --stamps those of each leg. */
+static int run_latency(struct tasks_bench *b)
+{
+	unsigned n = b->is_virtual ? 100 : 10000;
+	double *us;
+	json_t *row;
+	int r;
+
+	if (samples_row(&b->samples, "latency") || !samples_may_begin(&b->samples))
+		return CLI_OK;
+	us = calloc((size_t)n * (1 + TASKS_LEGS), sizeof(*us));
+	r = us ? tasks_latency(b, n, us, us + n) : cli_error(b->c, NULL, "out of memory");
 	if (r == CLI_OK) {
-		l.p50 = us[samples / 2];
-		l.p99 = us[samples * 99 / 100];
-		l.most = us[samples - 1];
-		l.has_legs = b->stamps;
-		for (unsigned i = 0; i < TASKS_LEGS; i++)
-			l.legs[i] = us[samples * (1 + i) + samples / 2];
-		text_empty(b, n, &rate, &l);
-		json_empty(j, n, &rate, &l);
+		row = json_pack("{so}", "us", samples_numbers(us, n));
+		for (unsigned i = 0; b->stamps && i < TASKS_LEGS; i++)
+			json_object_set_new(
+				row, leg_names[i], samples_numbers(us + n * (1 + i), n));
+		samples_add(&b->samples, "latency", row);
 	}
 	free(us);
 	return r;
 }
 
-static int run_program(
-	struct tasks_bench *b, struct json *j, const struct narrow_program *of, unsigned *io_wrong)
+static int run_program(struct tasks_bench *b, const struct narrow_program *of)
 {
 	struct tasks_program p;
-	struct tasks_times t;
+	json_t *row = NULL;
+	char key[64];
 	int r;
 
+	if (samples_row(&b->samples, program_key(of, key)) || !samples_may_begin(&b->samples))
+		return CLI_OK;
 	progress_step("%s", of->name);
 	r = tasks_open(b, &p, of);
 	if (r == CLI_OK)
-		r = tasks_measure(b, &p, &t);
-	if (r == CLI_OK) {
-		json_program(b, j, &p, &t);
-		text_program(b, &p, &t);
-	}
-	*io_wrong += p.wrong;
+		r = tasks_measure(b, &p, &row);
+	if (r == CLI_OK)
+		samples_add(&b->samples, key, row);
 	tasks_close(b, &p);
 	return r;
 }
@@ -273,33 +312,59 @@ static bool is_wanted(const struct tasks_bench *b, const char *name)
 	return !only || !strcmp(only, "all") || !strcmp(only, name);
 }
 
+static int measure_all(struct tasks_bench *b)
+{
+	int r = CLI_OK;
+
+	progress_begin(1 + narrow_n_programs);
+	if (is_wanted(b, "empty"))
+		r = run_empty(b);
+	if (r == CLI_OK && is_wanted(b, "empty"))
+		r = run_latency(b);
+	for (unsigned i = 0; r == CLI_OK && i < narrow_n_programs; i++)
+		if (is_wanted(b, narrow_programs[i].name))
+			r = run_program(b, &narrow_programs[i]);
+	progress_clear();
+	return r;
+}
+
+static int open_samples(struct tasks_bench *b)
+{
+	snprintf(b->options, sizeof(b->options),
+		"%s, %u tasks of %u threads, seed %llu, pool %u:%u:%u%s",
+		COUNTED(b->rounds, "round"), b->tasks, b->threads, (unsigned long long)b->seed,
+		b->columns, b->leave, b->nap, b->stamps ? ", stamps" : "");
+	return samples_open(&b->samples, b->c, heddle_device(b->h), b->options);
+}
+
 static int run_all(struct tasks_bench *b)
 {
 	struct heddle_tasks_state state = {.size = sizeof(state)};
-	unsigned wrong = 0;
+	unsigned wrong;
 	struct json j;
 	const struct heddle_tasks_options o = {
 		.size = sizeof(o), .blocks_per_sm = b->columns, .leave_sms = b->leave};
-	int r = heddle_tasks_create(b->h, &o, &b->pool);
+	int r = open_samples(b);
 
-	if (r < 0)
+	if (r != CLI_OK)
+		return r;
+	if (heddle_tasks_create(b->h, &o, &b->pool) < 0)
 		return cli_error(b->c, NULL, "%s", heddle_error(b->h));
 	b->pool->nap_ns = b->nap;
 	if (b->stamps && pool_ask_stamps(b->pool) < 0)
 		return cli_error(b->c, NULL, "%s", heddle_error(b->h));
 	heddle_tasks_look(b->pool, &state);
-	progress_begin(1 + narrow_n_programs);
 	begin_json(b, &j, &state);
-	r = is_wanted(b, "empty") ? run_empty(b, &j) : CLI_OK;
-	json_begin_array(&j, "programs");
-	for (unsigned i = 0; r == CLI_OK && i < narrow_n_programs; i++)
-		if (is_wanted(b, narrow_programs[i].name))
-			r = run_program(b, &j, &narrow_programs[i], &wrong);
-	json_end(&j, ']');
+	r = measure_all(b);
+	if (r != CLI_OK)
+		return r;
+	show_rates(b, &j);
+	show_latency(b, &j);
+	wrong = show_programs(b, &j);
+	samples_finish(&b->samples, &j);
 	json_uint(&j, "wrong", wrong);
 	json_end(&j, '}');
-	progress_clear();
-	if (r == CLI_OK && wrong)
+	if (wrong)
 		r = cli_error(b->c, NULL, "%s %s wrong", COUNTED(wrong, "output"),
 			wrong == 1 ? "is" : "are");
 	return r;
@@ -309,8 +374,10 @@ int lab_tasks(struct cli *c)
 {
 	struct tasks_bench b = {.c = c};
 	char *file = NULL;
-	int r = find_file(&b, &file);
+	int r = samples_check(c);
 
+	if (r == CLI_OK)
+		r = find_file(&b, &file);
 	b.file = file;
 	if (r == CLI_OK)
 		r = open_device(&b);
@@ -319,6 +386,7 @@ int lab_tasks(struct cli *c)
 	if (r == CLI_OK)
 		r = run_all(&b);
 	heddle_tasks_destroy(b.pool);
+	samples_close(&b.samples);
 	heddle_close(b.h);
 	free(file);
 	return r;

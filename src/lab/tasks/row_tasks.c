@@ -25,6 +25,8 @@ static const struct cli_option options[] = {
 	{0, "leave-sms", "N", "SMs that the pool leaves free (default: 0)"},
 	{0, "nap", "NS",
 		"pause between two polls of the pool that find nothing, in ns (default: 64)"},
+	{0, "budget-s", "N", "start no measurement after N seconds; --resume goes on from there"},
+	{0, "resume", "FILE", "keep each result there, and measure only those that are missing"},
 	{0, "stamps", NULL, "show the parts of a task's time; empty tasks only"},
 	{0},
 };
@@ -47,7 +49,9 @@ const struct cli_verb cli_verb_bench_tasks = {
 		   "On the virtual GPU counts and sizes are small, and there is no ratio.",
 	.json = "device, virtual, columns (blocks of the pool), executors (warps of each), "
 		"threads, "
-		"rounds, seed; empty, with tasks, ms, per_second (of one thread), spawn_ns, "
+		"rounds, warm_rounds, seed, left (rows for which --budget-s left no time); "
+		"samples, an array of row (its name) and of arrays of numbers: the raw times; "
+		"empty, with tasks, ms, per_second (of one thread), spawn_ns, "
 		"producers (an array of threads, ms, per_second); latency, with samples, p50_us, "
 		"p99_us, max_us, with --stamps legs_us (medians: placed, begun, ended, fenced, "
 		"rest); programs, an array of program, tasks, ms (in the pool), launches "

@@ -181,7 +181,7 @@ static bool merge_called(
 	return changed;
 }
 
-/* Gives each function the properties of its callees. */
+/* Propagates the properties of callees to their callers. */
 static void close_over_calls(struct pass_facts *facts)
 {
 	bool changed = true;
@@ -332,8 +332,8 @@ int pass_free_names(struct ptx_module *m, const struct ptx_func *f, struct diag_
 }
 
 /* ---- kernels that are too large ---- */
-/* The analyses take time in proportion to a product of these numbers. Kernels of compilers have a
- * small part of them. */
+/* The analyses take time in proportion to a product of these numbers. Kernels from compilers stay
+ * far below the limits. */
 #define MAX_FUNCTIONS 2000
 #define MAX_SWITCHES  1000
 #define MAX_TARGETS   20000

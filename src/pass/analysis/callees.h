@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Targets of calls (callees.c). */
+/* Finds the targets of calls (callees.c). */
 #ifndef HEDDLE_PASS_CALLEES_H
 #define HEDDLE_PASS_CALLEES_H
 

@@ -26,7 +26,7 @@ static void check_module(
 		pass_note(facts, PASS_IS_CLUSTER, NULL, "is launched in clusters (%s)", cluster);
 }
 
-/* ---- heddle's own forms and names ---- */
+/* ---- forms made by heddle, and names reserved for it ---- */
 static const struct {
 	const char *name;
 	uint32_t bytes;

@@ -8,7 +8,7 @@
 
 #include "pass/analysis/body.h"
 
-/* callees.c: lists the functions that f reaches, f first. */
+/* callees.c: lists f and all functions that it reaches, f first. */
 int pass_callees_find(
 	const struct ptx_module *m, const struct ptx_func *f, struct pass_facts *facts);
 /* pointers.c: notes kernels that may pass function addresses to other kernels or receive function
@@ -22,7 +22,8 @@ int pass_find_tails(struct pass_facts *facts);
 /* rising.c: finds loops that wait for memory that another block may write, and loops that spin
  * (contain an atomic or volatile access). */
 int pass_find_rising(struct pass_facts *facts);
-void pass_check_spins(struct pass_facts *facts); /* warps.c, once that is known */
+/* warps.c: call this after spins and calls_spin are known. */
+void pass_check_spins(struct pass_facts *facts);
 /* parting.c: returns the early return after which the body is duplicated: one copy for warps that
  * stay whole, and one for the others. PASS_NO_PARTING: there is none. */
 size_t pass_find_parting(const struct pass_facts *facts);

@@ -19,13 +19,14 @@
 #include <errno.h>
 #include <string.h>
 
-#define STEPS_MAX 8 /* from the activemask to the operation */
+#define STEPS_MAX 8 /* maximum number of copies between an activemask and its use as a mask */
 
 struct pass_masks {
 	const struct cfg *g;
 	uint32_t *def; /* by register: its defining statement; CFG_NONE if it has none or several */
-	uint32_t at;   /* index of the statement being visited */
-	uint32_t *stack, *seen, mark; /* blocks; a block is pushed at most once per incoming edge */
+	uint32_t at;   /* index of the statement that is being visited */
+	/* for walks over blocks; each incoming edge pushes a block at most once */
+	uint32_t *stack, *seen, mark;
 };
 
 const struct ptx_opd *pass_mask_of(const struct ptx_stmt *s)
@@ -113,7 +114,7 @@ static bool passes_through(struct pass_masks *m, uint32_t from, uint32_t stmt, u
 	return true;
 }
 
-/* Returns the activemask's statement, or CFG_NONE. */
+/* Returns the index of the activemask statement that the mask comes from, or CFG_NONE. */
 static uint32_t find_young_mask(struct pass_masks *m, uint32_t parting, uint32_t stmt,
 	const struct ptx_opd *mask, unsigned steps)
 {
@@ -158,7 +159,7 @@ uint32_t pass_young_mask(struct pass_masks *m, uint32_t parting, const struct pt
 	return from == CFG_NONE ? CFG_NONE : m->g->block_of[from];
 }
 
-/* ---- masks of the lanes that stay ---- */
+/* ---- masks that contain only the lanes that do not exit ---- */
 
 struct search {
 	uint32_t reg;
@@ -188,7 +189,7 @@ static uint32_t find_last_write(const struct pass_masks *m, uint32_t reg, uint32
 	return CFG_NONE;
 }
 
-/* Returns the integer comparison that is the negation of cmp. */
+/* Returns the integer comparison that is true exactly when cmp is false. */
 static enum ptx_cmp opposite(enum ptx_cmp cmp)
 {
 	static const enum ptx_cmp of[][2] = {{PTX_EQ, PTX_NE}, {PTX_LT, PTX_GE}, {PTX_LE, PTX_GT},

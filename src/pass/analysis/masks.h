@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Member masks of warp operations (masks.c). */
+/* Analyzes member masks of warp operations (masks.c). */
 #ifndef HEDDLE_PASS_MASKS_H
 #define HEDDLE_PASS_MASKS_H
 

@@ -12,7 +12,7 @@
 #define PASS_OURS UINT32_MAX
 
 struct pass_origin {
-	uint32_t kernel; /* number of the kernel; PASS_OURS: no kernel's statement */
+	uint32_t kernel; /* number of the kernel; PASS_OURS: the statement is from no kernel */
 	uint32_t insn;   /* index of the instruction (PTX_INSN) in the original function */
 };
 
@@ -27,14 +27,14 @@ struct pass_record {
 	/* the functions of the rewritten code: the entry, and callees that a pass rewrote. Other
 	 * callees were copied unchanged */
 	VEC(struct pass_recorded) funcs;
-	uint32_t kernel; /* kernel whose code is being written */
+	uint32_t kernel; /* number of the kernel whose code is being written */
 	/* number of leading instructions of the body that the original function does not have */
 	uint32_t ignored;
 };
 
-/* Frees all of it; r can then be used again. */
+/* Frees the contents of r, which can then be used again. */
 void pass_record_finish(struct pass_record *r);
-/* The record of a function; NULL: none. */
+/* Returns the record of a function, or NULL if there is none. */
 const struct pass_recorded *pass_record_find(const struct pass_record *r, const struct ptx_func *f);
 /* Returns, for each statement of f, the index of its instruction, or PASS_OURS for other statements
  * and for the first `ignored` instructions. The result is malloc'ed; NULL: out of

@@ -14,7 +14,7 @@ static uint32_t param_align(const struct ptx_sym *p)
 	return p->align ? p->align : MAX(natural, 1u);
 }
 
-/* Opaque types (.texref and the like) are 64-bit handles. */
+/* Returns the size of a parameter. Opaque types such as .texref are 64-bit handles. */
 static uint32_t param_bytes(const struct ptx_sym *p)
 {
 	return p->bytes ? (uint32_t)p->bytes : 8;
@@ -41,7 +41,7 @@ int pass_param_layout(const struct ptx_func *f, uint32_t *ret_bytes, uint32_t *r
 	return 0;
 }
 
-/* ---- uses of parameters ---- */
+/* ---- how statements use parameters ---- */
 static const struct ptx_sym *find_param(const struct ptx_func *f, const struct ptx_sym *sym)
 {
 	for (size_t i = 0; i < f->params.len; i++)

@@ -11,7 +11,7 @@
 /* Returns whether s is a load such as "ld.param.u32" from a parameter of f. Loads from a call's
  * argument variable do not count. */
 bool pass_loads_param(const struct ptx_func *f, const struct ptx_stmt *s);
-/* A mov or cvta of a parameter's address. */
+/* Returns true if s is a mov or cvta that takes the address of a parameter. */
 bool pass_takes_param_address(const struct ptx_func *f, const struct ptx_stmt *s);
 /* Returns the parameter of f that s uses, if s neither loads the parameter (pass_loads_param) nor
  * takes its address (pass_takes_param_address); NULL: there is none. */

@@ -18,7 +18,7 @@
 #include "pass/analysis/callees.h"
 #include "pass/analysis/find.h"
 
-#define TWICE_MAX 512 /* statements: measured faster at 400, slower at 640 */
+#define TWICE_MAX 512 /* statements to duplicate at most: measured faster at 400, slower at 640 */
 
 /* Returns whether the code from statement i on consists only of an unguarded ret or exit. */
 static bool returns_at_once(const struct ptx_func *f, size_t i)
@@ -112,7 +112,7 @@ size_t pass_find_parting(const struct pass_facts *facts)
 		if (s->kind != PTX_INSN || s->guard == PTX_NO_REG || depth ||
 			facts->u->reg[s->guard] >= CFG_WARP_UNIFORM || !ends_thread(g, b, s))
 			continue;
-		/* Whole warps come here, and once. */
+		/* Only whole warps may reach the exit, and each of them only once. */
 		if (facts->u->block[b] < CFG_WARP_UNIFORM || g->at[b].loop_header != CFG_NONE)
 			return PASS_NO_PARTING;
 		return can_duplicate(facts, i) ? i : PASS_NO_PARTING;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Says which statements may be duplicated (parting.c). */
+/* Decides which statements may be duplicated (parting.c). */
 #ifndef HEDDLE_PASS_PARTING_H
 #define HEDDLE_PASS_PARTING_H
 

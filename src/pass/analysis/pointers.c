@@ -27,10 +27,11 @@ enum { TAKEN = 1, ELSE = 2 };
 
 struct flow {
 	struct pass_facts *facts;
-	const struct pass_callee *c;        /* the function being analyzed */
-	const struct ptx_stmt *s;           /* the current statement */
-	VEC(const struct ptx_sym *) params; /* sorted; their values come first in `may` */
-	VEC(uint32_t) first;                /* per callee: index of the value of its register 0 */
+	const struct pass_callee *c; /* the function that is being analyzed */
+	const struct ptx_stmt *s;    /* the statement that is being analyzed */
+	/* sorted by address; their values come first in `may` */
+	VEC(const struct ptx_sym *) params;
+	VEC(uint32_t) first; /* for each callee: index in `may` of its register 0 */
 	uint8_t *may;
 	uint32_t n;
 	bool changed, objecting;
@@ -101,7 +102,7 @@ static unsigned value_of(const struct flow *w, const struct ptx_opd *o)
 	}
 }
 
-/* ---- escaping addresses ---- */
+/* ---- function addresses that escape ---- */
 static void report_escape(struct flow *w, const char *fmt, const char *what)
 {
 	if (w->objecting)
@@ -142,7 +143,7 @@ static void check_escapes(struct flow *w)
 	ptx_visit_opds(&copy, check_escape_opd, w);
 }
 
-/* ---- instructions that are modelled ---- */
+/* ---- instructions whose effect on addresses is known ---- */
 static bool is_whole_reg(const struct ptx_opd *o)
 {
 	return o->kind == PTX_OPD_REG && !o->selector;
@@ -183,7 +184,7 @@ static void follow_compare(struct flow *w)
 		report_escape(w, "compares the address of a function (%s)", s->mn->text);
 }
 
-/* The .param variable that an access names; NULL: none. */
+/* Returns the value of the .param variable that an access names; NULL: it names none. */
 static uint8_t *accessed_param(const struct flow *w, const struct ptx_opd *o)
 {
 	if (w->s->mn->space != PTX_PARAM || o->kind != PTX_OPD_ADDR || o->n != 1 ||
@@ -265,7 +266,7 @@ static void follow_call(struct flow *w)
 			w, "calls through a pointer that comes from %s", "memory or a parameter");
 }
 
-/* ---- all of it ---- */
+/* ---- following all statements ---- */
 static void follow_stmt(struct flow *w)
 {
 	switch (w->s->mn->op) {

@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAYS_MAX 256 /* exits of a loop; a loop with more is assumed to wait */
+#define WAYS_MAX 256 /* maximum number of blocks with exits; a loop with more is assumed to wait */
 
 struct def {
 	uint32_t reg, stmt;
@@ -42,29 +42,31 @@ struct search {
 	const struct cfg *g;
 	struct def *defs; /* sorted by register */
 	size_t n_defs, cap_defs;
-	uint8_t *in_loop;                   /* per block */
-	uint8_t *in_slice, *state, *copies; /* per register */
-	uint32_t *stack;                    /* registers or blocks */
-	uint8_t *progress, *seen;           /* per block */
+	uint8_t *in_loop;                   /* for each block */
+	uint8_t *in_slice, *state, *copies; /* for each register */
+	uint32_t *stack;                    /* worklist of registers or blocks */
+	uint8_t *progress, *seen;           /* for each block */
 	/* by basic block: whether the slice contains the conditions under which the block runs */
 	uint8_t *decided;
 	VEC(uint32_t) slice;
-	VEC(uint32_t) loop;           /* blocks of the loop, the header first */
-	VEC(uint32_t) ways;           /* blocks with an exit, sorted; at most WAYS_MAX + 1 */
+	VEC(uint32_t) loop; /* the loop's blocks, with the header first */
+	/* blocks of the loop that have an exit, sorted; at most WAYS_MAX + 1 */
+	VEC(uint32_t) ways;
 	bool sorted;                  /* `loop` has been sorted */
 	VEC(struct control) controls; /* sorted by block */
-	bool has_controls;            /* computed when a loop first needs them */
-	struct cfg_spans *spans;      /* computed when a loop first needs them */
+	/* true once `controls` is filled, which the first loop that needs it does */
+	bool has_controls;
+	struct cfg_spans *spans; /* NULL until a loop first needs it */
 	/* by register: 1 + the header of the loop for which is_carried computed carried[]; any
 	 * other number means that carried[] is not known for the present loop */
 	uint32_t *asked;
-	uint8_t *carried; /* and its result */
+	uint8_t *carried; /* the computed result for each register */
 	uint32_t header;
-	bool any_space;  /* volatile and atomic accesses to shared memory count, too */
-	bool by_control; /* the slice includes control dependence */
+	bool any_space;  /* volatile and atomic accesses to shared memory also count */
+	bool by_control; /* the slice includes control dependences */
 	bool loads, observes;
-	const struct ptx_stmt *load;     /* the first load in the slice, if `loads` */
-	const struct ptx_stmt *waits_at; /* the load that the loop waits for */
+	const struct ptx_stmt *load;     /* the first load in the slice, if `loads` is true */
+	const struct ptx_stmt *waits_at; /* the load of the value that the loop waits for */
 	/* True if the slice loads from shared memory. Then stores to shared memory belong to the
 	 * slice, too. */
 	bool by_shared;
@@ -172,7 +174,7 @@ static void clear_slice(struct search *s)
 	s->load = NULL;
 }
 
-/* Only entries of the loop's blocks are ever set. */
+/* Clears the entries of the loop's blocks. No other entries are ever set. */
 static void clear_blocks(const struct search *s, uint8_t *of_blocks)
 {
 	for (size_t i = 0; i < s->loop.len; i++)
@@ -204,7 +206,8 @@ static void find_controls(struct search *s)
 		if (from->n_succ < 2 || from->order == CFG_NONE)
 			continue;
 		for (uint32_t i = 0; i < from->n_succ; i++) {
-			/* All edges that come to a block go on alike from there. */
+			/* If an earlier edge of this branch has reached b, the rest of its path is
+			 * recorded, too. */
 			for (uint32_t b = from->succ[i];
 				b != CFG_NONE && b != from->ipdom && last[b] != by + 1;
 				b = g->at[b].ipdom) {
@@ -439,7 +442,7 @@ static void find_copies(struct search *s, uint32_t carried)
 	}
 }
 
-/* Marks the blocks where the carried value changes. */
+/* Marks the blocks that change the value carried around the loop. */
 static bool mark_changes(struct search *s, uint32_t carried)
 {
 	bool any = false;

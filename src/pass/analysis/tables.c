@@ -16,8 +16,10 @@
 
 struct follow {
 	const struct ptx_func *f;
-	const struct ptx_sym **held; /* per register: the variable whose address it may hold */
-	const struct ptx_sym *found; /* the variable that the current statement names or holds */
+	/* for each register: the variable whose address it may hold; or NULL */
+	const struct ptx_sym **held;
+	/* variable that the statement being visited names or whose address it uses */
+	const struct ptx_sym *found;
 	bool changed;
 };
 
@@ -130,7 +132,7 @@ static void follow_all(struct follow *w, const struct ptx_module *m)
 			const struct ptx_stmt *s = &w->f->body.at[i];
 
 			find_in_stmt(w, m, s);
-			/* A loaded value is not an address of the table. */
+			/* A loaded value is not the address of the variable. */
 			if (w->found && !(s->mn->flags & PTX_F_READS_MEM) &&
 				s->mn->op != PTX_OP_call)
 				ptx_visit_regs(w->f, s, hold_address, w);

@@ -8,12 +8,13 @@
 #include "pass/analysis/body.h"
 
 struct pass_written {
-	const struct ptx_sym *sym; /* the first such variable; NULL: none */
-	const struct ptx_stmt *s;  /* the statement that names it or uses its address */
-	const char *why;           /* static; NULL: s may write it, or its address escapes */
+	const struct ptx_sym *sym; /* the first variable that must not be copied; NULL: none */
+	const struct ptx_stmt *s;  /* the statement that names the variable or uses its address */
+	/* static text; NULL: s may write the variable, or its address escapes */
+	const char *why;
 };
 
-/* Examines the .global variables that f names. -ENOMEM. */
+/* Examines the .global variables that f names. Returns 0 or -ENOMEM. */
 int pass_find_written(
 	const struct ptx_module *m, const struct ptx_func *f, struct pass_written *ret);
 

@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-#define STATEMENTS_MAX 8192 /* of all tails of a kernel */
+#define STATEMENTS_MAX 8192 /* limit for all tails of a kernel together */
 
 struct search {
 	struct pass_facts *facts;
@@ -17,8 +17,8 @@ struct search {
 	/* by basic block: holds: whether the block contains a barrier; ahead: whether code after
 	 * the block may reach a barrier */
 	uint8_t *holds, *ahead;
-	uint32_t *depth; /* number of open braces at each statement */
-	uint32_t *stack; /* blocks still to visit */
+	uint32_t *depth; /* for each statement: number of braces that are open there */
+	uint32_t *stack; /* worklist of blocks */
 };
 
 static bool meets_barrier(const struct search *c, const struct ptx_stmt *s)
@@ -138,7 +138,7 @@ static int search_block(struct search *c, uint32_t b, uint32_t *n)
 	}
 	if (s->guard == PTX_NO_REG)
 		return 0;
-	/* the branch target, then the fall-through block */
+	/* first the branch target, then the fall-through block */
 	for (uint32_t i = 0; i < blk->n_succ; i++)
 		if (is_tail(c, blk->succ[i]))
 			return add_tail(c, b, blk->succ[i], i > 0, n);

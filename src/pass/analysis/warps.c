@@ -22,21 +22,23 @@
 /* maximum number of analyses per kernel that find what is uniform among the lanes that stay
  * (stay_together); each takes time linear in the kernel's size */
 #define STAYING_MAX 64
-#define LEAVES_MAX  8 /* tracked early exits of a kernel */
+#define LEAVES_MAX  8 /* maximum number of early exits tracked per kernel */
 
 struct sync_check {
 	struct pass_facts *facts;
 	const struct cfg *g;
 	struct cfg_uniformity *u;
 	bool in_callee;
-	uint32_t *list, *seen; /* blocks: work list; mark of the last visit */
+	/* list: worklist of blocks; seen: for each block, mark of the last visit */
+	uint32_t *list, *seen;
 	/* safe: by basic block, the value of `mark` when a branch that influences the block was
 	 * found to be without risk */
 	uint32_t mark, *safe;
 	struct pass_masks *masks;
-	unsigned assume;                /* assumptions under which u was computed, */
-	struct cfg_uniformity *staying; /* and `staying`: uniformity among lanes that stay */
-	uint32_t stay, n_staying;       /* at block `stay`; number of such analyses so far */
+	unsigned assume; /* assumptions under which u was computed */
+	/* uniformity among the lanes that do not exit, at block `stay` */
+	struct cfg_uniformity *staying;
+	uint32_t stay, n_staying; /* n_staying: number of such analyses so far */
 	/* by basic block: whether exited lanes are removed from member masks after the branch that
 	 * ends the block */
 	bool *excludes;
@@ -49,9 +51,10 @@ struct sync_check {
 	/* by basic block: out: whether a lane can reach the end from the block without waiting for
 	 * its warp; holds: whether the block has a warp operation */
 	uint8_t *out, *holds;
-	uint16_t ids;        /* barriers named by a constant */
-	bool counted_0, red; /* barrier 0 with a count; a reduction on plain barrier 0 */
-	bool is_parted;      /* a plain barrier 0 that not all threads reach together */
+	uint16_t ids; /* bit mask of barrier numbers that are constants */
+	/* counted_0: barrier 0 has a thread count; red: a plain barrier 0 is a reduction */
+	bool counted_0, red;
+	bool is_parted; /* some plain barrier 0 is not reached by all threads together */
 };
 
 static bool is_barrier(const struct ptx_stmt *s)

@@ -65,7 +65,7 @@ static bool is_rising(const struct kernels *x)
 	return rising;
 }
 
-/* Continues at <label><k>, where k is the value of `reg`. */
+/* Jumps to the label <label><k>, where k is the value of `reg`. */
 static void put_switch(struct kernels *x, struct pass_writer *w, const char *reg, const char *label)
 {
 	for (unsigned k = 1; k < x->n; k++)
@@ -183,8 +183,8 @@ static void put_head(struct kernels *x, struct pass_writer *w)
 	pass_put(w, WHOLE_WARP);
 }
 
-/* ---- choosing ---- */
-/* %hd_mr4 = 1 if kernel `reg` is over in this worker. */
+/* ---- choosing the next kernel ---- */
+/* Sets %hd_mr4 to 1 if this worker is finished with kernel `reg`, otherwise to 0. */
 static void put_over(struct pass_writer *w, const char *reg)
 {
 	pass_emit(w,

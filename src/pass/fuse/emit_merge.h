@@ -9,7 +9,7 @@
 
 #define MERGE_PARAM ".param .align 8 .b8 hd_merge[64]"
 
-/* MERGE_RUN is take, body and again of worker.h. */
+/* MERGE_RUN consists of the pieces take, body and again of worker.h. */
 enum merge_piece {
 	MERGE_DECLARE,
 	MERGE_ENTER,
@@ -21,7 +21,7 @@ enum merge_piece {
 	MERGE_PIECES,
 };
 
-/* Labels that the sequences jump to. */
+/* Labels that the pieces jump to. */
 enum merge_exit { MERGE_LATE, MERGE_OK, MERGE_NONE, MERGE_LEFT, MERGE_TOP, MERGE_EXITS };
 
 void pass_emit_merged(struct kernels *x, struct pass_writer *w);

@@ -57,7 +57,7 @@ void fuse_put(struct kernels *x, struct pass_writer *w, unsigned k)
 	pass_emit(w, "%s:\n", x->of[k].to[FUSE_OUT]->name);
 }
 
-/* The vote lets ptxas see that warps are whole. */
+/* Skips code for threads from number `from` on. The vote shows ptxas that warps stay whole. */
 void fuse_skip(struct pass_writer *w, uint32_t from, const char *label, unsigned number)
 {
 	pass_emit(w,

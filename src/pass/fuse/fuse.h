@@ -19,11 +19,11 @@ struct fuse_way {
 };
 struct fuse_call {
 	const struct fuse_way *way;
-	void *user;             /* kernels.user, for the functions above */
-	uint32_t threads;       /* of the entry's blocks */
-	uint32_t max_registers; /* register limit for ptxas; 0: none */
+	void *user;             /* kernels.user, for the functions in `way` */
+	uint32_t threads;       /* threads per block of the entry */
+	uint32_t max_registers; /* register limit that ptxas gets; 0: none */
 };
-/* The other parameters are those of pass_fuse_* (merge.h). */
+/* For the other parameters, see pass_fuse_* in merge.h. */
 int pass_fuse(const struct fuse_call *call, const struct pass_kernel *from, unsigned n,
 	struct diag_list *diags, struct ptx_module **ret_m, struct pass_merged *ret,
 	struct pass_verdict *ret_verdict, unsigned *ret_which, struct pass_record *record);

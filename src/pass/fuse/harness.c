@@ -20,9 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST    64u   /* threads before the body's threads */
-#define AHEAD    1024u /* bytes of shared memory before the body's variables */
-#define TOO_MUCH 64u   /* extra bytes of dynamic shared memory */
+#define FIRST    64u   /* number of threads that precede the body's threads */
+#define AHEAD    1024u /* bytes of shared memory that precede the body's variables */
+#define TOO_MUCH 64u   /* bytes of dynamic shared memory allocated beyond the body's */
 
 const char *const pass_field_names[] = {
 #define FIELD(id, name, what) name,
@@ -58,7 +58,7 @@ static int place_barriers(struct harness *h)
 		h->g->at.barrier_first = (uint8_t)(16 - MAX(n, 1u));
 	left = (uint16_t) ~(ids << h->g->at.barrier_first);
 	if (h->g->at.barrier_first == 0)
-		left &= ~1u; /* not 0, which surrounding code might use */
+		left &= ~1u; /* barrier 0 is reserved for surrounding code */
 	if (!left)
 		return kernels_refuse(h->x, 0, "it uses all 16 barriers, and one more is needed");
 	h->x->barrier = 31 - (unsigned)__builtin_clz(left);
@@ -110,7 +110,7 @@ static void fill_form(struct harness *h)
 		f->shared_bytes += TOO_MUCH;
 }
 
-/* ---- the body, in terms of its own function ---- */
+/* ---- rewriting the body in its own function ---- */
 enum { PIECE_DECLARE, PIECE_RUN, PIECES };
 
 /* Computes %hd_x, %hd_y and %hd_z with constants, because the code is made for one grid. */
@@ -157,7 +157,7 @@ static int make_pieces(struct harness *h)
 	return kernels_graft(h->x, 0, &w, 1);
 }
 
-/* ---- around it ---- */
+/* ---- code around the body ---- */
 
 /* Emits code with which the first thread copies the kernel's parameters to the place where the body
  * reads them. */

@@ -23,14 +23,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define POOL "hd_pool" /* shared memory of all kernels */
+#define POOL "hd_pool" /* array that holds the shared memory of all kernels */
 
 uint32_t pass_threads(const uint32_t block[3])
 {
 	return block[0] * block[1] * block[2];
 }
 
-/* ---- the module ---- */
+/* ---- creating the module ---- */
 static const char head[] = ".version 6.0\n.target %s\n.address_size 64\n"
 			   ".extern .shared .align 16 .b8 " POOL "[];\n"
 			   ".visible .entry %s()\n{\n}\n";
@@ -157,9 +157,9 @@ int kernels_settle(struct kernels *x)
 	return r;
 }
 
-/* ---- blocks whose size differs from the worker's ---- */
+/* ---- blocks that are smaller than the worker's blocks ---- */
 
-/* Makes the extra threads in the last warp return at once. */
+/* Makes threads beyond the kernel's block, in its last warp, return at once. */
 static int add_early_return(struct kernels *x, struct ptx_func *f, const uint32_t block[3])
 {
 	struct pass_writer w = {.m = x->m, .f = f, .diags = x->diags};
@@ -238,7 +238,7 @@ static int lay_out_kernel(struct kernels *x, struct kernel *g, uint32_t dynamic_
 	return 0;
 }
 
-/* ---- facts and place ---- */
+/* ---- fitting a kernel into its place ---- */
 int pass_refuse(struct arena *a, struct pass_verdict *ret, const char *fmt, va_list ap)
 {
 	char text[512];
@@ -415,7 +415,7 @@ void kernels_put_barrier(struct kernels *x, struct pass_writer *w)
 
 /* ---- parameters ---- */
 
-/* Adds a kernel's parameter to the entry under a unique name. */
+/* Adds a kernel's parameter to the entry under a new unique name. */
 static struct ptx_sym *add_param(struct kernels *x, const struct ptx_sym *p, unsigned k, size_t i)
 {
 	struct strbuf text = {0};
@@ -649,9 +649,9 @@ void kernels_put_piece(struct kernels *x, struct pass_writer *w, unsigned k, uns
 	}
 }
 
-/* ---- all of it ---- */
+/* ---- finishing the entry ---- */
 
-/* Moves f to the end: after the functions that it calls. */
+/* Moves f to the end of the module, after the functions that it calls. */
 static void move_to_end(struct ptx_module *m, const struct ptx_func *f)
 {
 	for (size_t i = 0; i + 1 < m->items.len; i++)
@@ -675,7 +675,7 @@ int kernels_seal(struct kernels *x, struct pass_writer *w, const uint32_t block[
 	VEC_FREE(&x->host->body);
 	x->host->body = w->out;
 	for (unsigned k = 0; k < x->n; k++)
-		ptx_drop_func(x->m, x->of[k].f); /* its code is part of the entry now */
+		ptx_drop_func(x->m, x->of[k].f); /* the kernel's code is now part of the entry */
 	move_to_end(x->m, x->host);
 	memcpy(bounds.maxntid, block, sizeof(bounds.maxntid));
 	r = ptx_raise_align(x->m, x->pool, x->pool_align);

@@ -19,47 +19,51 @@
 #define KERNELS_MAX        32
 
 struct kernel {
-	struct ptx_func *f; /* function in the new module, until it is dropped */
+	/* the kernel's function in the new module, until kernels_seal drops it */
+	struct ptx_func *f;
 	struct pass_facts facts;
-	bool found; /* facts need pass_facts_finish */
+	bool found; /* pass_facts_finish must be called for `facts` */
 	struct pass_place at;
-	char size[3][16], dynamic[16]; /* operands: block size, and size of dynamic shared memory */
+	/* PTX operands: block size, and size of dynamic shared memory */
+	char size[3][16], dynamic[16];
 	uint32_t block[3];
-	uint32_t threads; /* in its block, rounded up to a multiple of 32 */
+	uint32_t threads; /* threads per block, rounded up to a multiple of 32 */
 	VEC(struct pass_move) moves;
-	/* shared_bytes: end of all its shared memory */
+	/* shared_bytes: offset at which all of the kernel's shared memory ends */
 	uint32_t shared_at, shared_bytes, dynamic_bytes;
-	size_t n_params; /* number of the kernel's own parameters */
+	size_t n_params; /* number of the original kernel's parameters */
 	uint32_t own_bytes;
 	/* the parameter struct ctl_args: its symbol in the kernel's own function, and in the
 	 * entry */
 	struct ptx_sym *own_args, *args;
-	VEC(struct ptx_sym *) params; /* the entry's parameters that stand for the kernel's */
-	size_t from[KERNELS_MAX_PIECES + 1]; /* where each piece of the rewritten body begins */
+	/* parameters of the entry that replace the kernel's parameters */
+	VEC(struct ptx_sym *) params;
+	/* index of the first statement of each piece of the rewritten body */
+	size_t from[KERNELS_MAX_PIECES + 1];
 	/* labels that the pieces jump to: in the kernel's own function, and in the entry */
 	struct ptx_sym *exits[KERNELS_MAX_EXITS], *to[KERNELS_MAX_EXITS];
 	struct ptx_graft *graft;
-	uint32_t added;            /* instructions added at its beginning */
-	pass_numbers numbers;      /* origins of the rewritten body's statements, if recorded */
-	char slot[48], ticket[48]; /* the entry's names for its %hd_s and %hd_t */
+	uint32_t added;            /* number of instructions added at the body's beginning */
+	pass_numbers numbers;      /* origins of the body's statements, if they are recorded */
+	char slot[48], ticket[48]; /* names in the entry of the kernel's %hd_s and %hd_t */
 };
 
 struct kernels {
 	struct ptx_module *m;
 	struct ptx_func *host;
-	struct ptx_sym *pool; /* shared memory of all kernels */
+	struct ptx_sym *pool; /* array that holds the shared memory of all kernels */
 	struct diag_list *diags;
 	struct pass_record *record; /* or NULL */
-	unsigned n, which;          /* which: the kernel that an error refers to */
+	unsigned n, which;          /* which: number of the kernel that an error refers to */
 	struct pass_verdict verdict;
-	unsigned last;    /* vertical fusion: the kernel that runs last */
-	bool as_is;       /* every kernel's block has the entry's shape */
-	uint32_t threads; /* of the entry's blocks */
+	unsigned last;    /* vertical fusion: number of the kernel that runs last */
+	bool as_is;       /* every kernel's block has the shape of the entry's block */
+	uint32_t threads; /* threads per block of the entry */
 	uint32_t pool_align;
-	uint32_t per_sm;        /* desired blocks per SM of the entry; 0: no demand */
-	unsigned barrier;       /* number of the barrier for all threads of the entry */
-	uint32_t max_registers; /* register limit of the entry; 0: none */
-	void *user;             /* data of a kind of fusion (fuse.h) */
+	uint32_t per_sm;        /* desired number of the entry's blocks per SM; 0: any */
+	unsigned barrier;       /* number of the barrier that all threads of the entry use */
+	uint32_t max_registers; /* register limit per thread of the entry; 0: none */
+	void *user;             /* data of the particular kind of fusion (fuse.h) */
 	struct kernel of[KERNELS_MAX];
 };
 

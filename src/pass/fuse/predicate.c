@@ -26,7 +26,7 @@
 /* maximum number of instructions on one side; limited because under guards all lanes execute the
  * instructions of both sides */
 #define MAX_WAY    96
-#define MAX_ROUNDS 8 /* nesting depth of regions */
+#define MAX_ROUNDS 8 /* maximum nesting depth of regions */
 
 struct predicating {
 	struct ptx_module *m;
@@ -36,8 +36,8 @@ struct predicating {
 	const struct cfg_uniformity *u;
 	struct contract contract;
 	struct predicate_labels labels;
-	uint32_t *named; /* per statement that is a label: number of references */
-	bool is_1d;      /* blocks have one dimension */
+	uint32_t *named; /* for each statement that is a label: number of references to it */
+	bool is_1d;      /* blocks have only one dimension */
 	ptx_body out;
 	predicate_regions regions;
 	int error;
@@ -45,15 +45,15 @@ struct predicating {
 
 struct way {
 	uint32_t first, end;
-	bool taken; /* it runs if the branch is taken */
+	bool taken; /* true: this side runs if the branch is taken */
 };
 struct region {
-	uint32_t end; /* where its sides meet: a label, which stays */
+	uint32_t end; /* label where the two sides meet, which stays in the code */
 	struct way way[2];
 	unsigned n;
 };
 
-/* ---- finding them ---- */
+/* ---- finding regions ---- */
 static const struct ptx_stmt *stmt_at(const struct predicating *x, uint32_t i)
 {
 	static const struct ptx_stmt none = {.kind = PTX_CLOSE, .guard = PTX_NO_REG};
@@ -90,7 +90,7 @@ static uint32_t find_straight_end(const struct predicating *x, uint32_t i, uint3
 	for (;; i++) {
 		const struct ptx_stmt *s = stmt_at(x, i);
 
-		/* A label without references remains from an inner region. */
+		/* A label without references is left over from an inner region. */
 		if (s->kind == PTX_DECL || (s->kind == PTX_DIRECTIVE && !s->sym) ||
 			(s->kind == PTX_LABEL && !x->named[i]))
 			continue;
@@ -100,7 +100,7 @@ static uint32_t find_straight_end(const struct predicating *x, uint32_t i, uint3
 	}
 }
 
-/* A label, of that name, that is named once. */
+/* Returns whether statement i is the label `sym`. */
 static bool is_label(const struct predicating *x, uint32_t i, const struct ptx_sym *sym)
 {
 	return stmt_at(x, i)->kind == PTX_LABEL && stmt_at(x, i)->sym == sym;
@@ -175,7 +175,7 @@ static void count_names(struct predicating *x)
 	}
 }
 
-/* ---- writing them ---- */
+/* ---- rewriting regions ---- */
 static void put_stmt(struct predicating *x, struct ptx_stmt s)
 {
 	if (!x->error && !VEC_PUSH(&x->out, s))
@@ -187,7 +187,7 @@ static uint32_t new_predicate(struct predicating *x)
 	return x->error ? 0 : ptx_new_reg(x->m, x->f, &x->out, "pred", "pg");
 }
 
-/* Emits to = from, or its negation. */
+/* Emits to = from, or to = !from if `negated`. */
 static void put_copy(struct predicating *x, uint32_t to, uint32_t from, bool negated)
 {
 	char a[128], b[128];
@@ -279,7 +279,7 @@ static int analyze_body(struct predicating *x, struct arena *a)
 	return r;
 }
 
-/* Rewrites all innermost regions. Returns how many. */
+/* Rewrites all innermost regions and returns their number. */
 static size_t rewrite_innermost(struct predicating *x, struct arena *a)
 {
 	ptx_body before = x->f->body;

@@ -25,7 +25,7 @@ typedef VEC(struct predicate_region) predicate_regions;
 int pass_predicate(const struct pass_kernel *g, bool branches, struct diag_list *diags,
 	struct ptx_module **ret);
 
-/* Positions of a body's labels, sorted by address. */
+/* Positions of the labels of a body, sorted by the symbols' addresses. */
 struct predicate_label {
 	const struct ptx_sym *sym;
 	uint32_t at;
@@ -34,8 +34,9 @@ struct predicate_labels {
 	struct predicate_label *of;
 	size_t n;
 };
-int predicate_labels_find(const ptx_body *body, struct predicate_labels *ret); /* -ENOMEM */
-/* Its statement; UINT32_MAX: none. */
+/* Returns 0 or -ENOMEM. */
+int predicate_labels_find(const ptx_body *body, struct predicate_labels *ret);
+/* Returns the index of the label's statement; UINT32_MAX: no such label. */
 uint32_t predicate_label_at(const struct predicate_labels *l, const struct ptx_sym *sym);
 void predicate_labels_free(struct predicate_labels *l);
 

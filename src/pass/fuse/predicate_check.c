@@ -25,11 +25,11 @@ struct value {
 struct checking {
 	const struct ptx_func *f;
 	const ptx_body *before;
-	struct predicate_labels labels; /* of it */
-	uint32_t n_regs;                /* of the kernel's own */
+	struct predicate_labels labels; /* labels of `before` */
+	uint32_t n_regs;                /* number of registers of the original kernel */
 	struct value *ours;
-	uint32_t guard; /* the branch's */
-	bool holds;     /* it does, on the way in hand */
+	uint32_t guard; /* register that guards the region's branch */
+	bool holds;     /* whether that predicate is true on the side being checked */
 	struct diag_list *diags;
 	const struct ptx_stmt *where;
 };
@@ -112,7 +112,7 @@ bool predicate_writes(const struct ptx_func *f, const struct ptx_stmt *s, uint32
 	return w.found;
 }
 
-/* ---- the region as it is now ---- */
+/* ---- the rewritten region ---- */
 static struct value value_of(const struct checking *c, uint32_t reg, bool negated)
 {
 	struct value v = {.kind = SAME, .reg = reg, .negated = negated};
@@ -182,13 +182,14 @@ static const struct ptx_stmt *next_now(
 		ret->guard = v.kind == SAME ? v.reg : PTX_NO_REG;
 		ret->guard_negated = v.kind == SAME && v.negated;
 		if (v.kind == UNKNOWN)
-			ret->guard = (uint32_t)c->f->regs.len; /* a register that does not exist */
+			/* a register that does not exist, so that the comparison fails */
+			ret->guard = (uint32_t)c->f->regs.len;
 		return ret;
 	}
 	return NULL;
 }
 
-/* ---- and as it was ---- */
+/* ---- the original region ---- */
 /* Finds the next statement of the old body that runs. Returns -EINVAL if the code leaves the
  * region, jumps back, or has an instruction that cannot be predicated. */
 static int next_before(
@@ -228,7 +229,7 @@ static int next_before(
 	return 0;
 }
 
-/* Walks one of the two sides. */
+/* Compares one side of a region before and after rewriting. */
 static int check_side(struct checking *c, const struct predicate_region *r)
 {
 	uint32_t old = r->from, now = r->now_from;
@@ -238,7 +239,7 @@ static int check_side(struct checking *c, const struct predicate_region *r)
 
 	memset(c->ours, 0, (c->f->regs.len - c->n_regs) * sizeof(*c->ours));
 	for (;;) {
-		/* Directives are kept on both sides, so they are skipped. */
+		/* Both versions keep directives, so these are skipped. */
 		do
 			err = next_before(c, &old, r->to, &a);
 		while (err == 0 && a && a->kind != PTX_INSN);
@@ -285,7 +286,7 @@ static void look_at_name(void *user, struct ptx_opd *opd)
 	n->bad |= r && (n->at < r->from || n->at >= r->to);
 }
 
-/* Labels within regions may be referenced only from there. */
+/* Checks that labels in a region are referenced only from within it. */
 static int check_names(struct checking *c, const predicate_regions *regions)
 {
 	struct naming n = {.c = c, .regions = regions};
@@ -306,7 +307,7 @@ static int check_names(struct checking *c, const predicate_regions *regions)
 	return 0;
 }
 
-/* Compares the statements between regions. */
+/* Compares the statements outside the regions. */
 static int check_rest(struct checking *c, const predicate_regions *regions)
 {
 	uint32_t old = 0, now = 0;

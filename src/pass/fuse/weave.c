@@ -21,7 +21,7 @@ static int begin(struct kernels *x, unsigned k)
 	return ptx_flatten(x->m, x->of[k].f, x->diags);
 }
 
-/* Gives each kernel its own barrier numbers. */
+/* Assigns separate barrier numbers to the two kernels. */
 static int place_woven(struct kernels *x, const struct pass_kernel *from)
 {
 	unsigned next = 0;
@@ -70,7 +70,7 @@ static bool spins(const struct weave_flow *f)
 	return f->g->facts.spins || f->g->facts.calls_spin;
 }
 
-/* Finds the first instruction by which a loop may wait. */
+/* Finds the first instruction that can make a loop wait for other threads. */
 static const struct ptx_stmt *find_waiting(const struct weave_flow *f)
 {
 	return find_flag(f, PTX_F_ATOMIC | PTX_F_VOLATILE);
@@ -118,7 +118,7 @@ static int check_conflicts(struct kernels *x, const struct weave_flow f[2])
 	return check_waits(x, f);
 }
 
-/* ---- the product ---- */
+/* ---- building the product ---- */
 /* An additional limit of the length of a run, in cycles. The threshold of GoPTX's equation 1 is an
  * average over basic blocks, and one long block makes it large. A short block of the other kernel
  * would then be woven with all of the long block, and nothing would be left for the blocks after

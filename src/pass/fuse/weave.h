@@ -15,55 +15,56 @@
 #include "pass/fuse/kernels.h"
 
 enum weave_kind {
-	WEAVE_RUN,    /* units, then next[0] */
-	WEAVE_BRANCH, /* a guarded branch: next[0] if taken, else next[1] */
+	WEAVE_RUN,    /* runs its units, then continues at next[0] */
+	WEAVE_BRANCH, /* a guarded branch: next[0] if it is taken, otherwise next[1] */
 	/* a branch around one basic block. If the branch is not taken, the units (statements that
 	 * stay together) of that basic block run; either way, control then continues at next[0]. */
 	WEAVE_IF,
 	WEAVE_TABLE, /* brx */
-	WEAVE_TRAP,  /* ends the grid, guarded or not; next[0] if there is one */
-	WEAVE_END,   /* of the kernel */
+	WEAVE_TRAP,  /* may end the grid; next[0] if the trap is guarded */
+	WEAVE_END,   /* end of the kernel */
 };
 
 /* Statements [first, end) of the body that stay adjacent and in order. */
 struct weave_unit {
 	uint32_t first, end;
-	uint32_t latency; /* cycles */
-	bool sync;        /* waits for other warps of the block */
+	uint32_t latency; /* in cycles */
+	bool sync;        /* waits for other warps of its block */
 };
 
 struct weave_node {
 	enum weave_kind kind;
-	uint32_t from, end; /* units of the node; of an if: those of its block */
-	uint32_t block;     /* block of the graph; of a branch: the block that it ends */
+	/* range of the node's units; for WEAVE_IF, units of the skipped block */
+	uint32_t from, end;
+	uint32_t block; /* basic block; for a branch, the block that the branch ends */
 	uint32_t next[2];
-	/* For branches: */
-	uint32_t meet; /* node of the reconvergence point */
-	bool uniform;  /* uniform within warps */
-	bool alone;    /* its sides are not woven, up to the reconvergence point */
-	bool likely;   /* predicted taken */
-	uint8_t into;  /* of an if: the edge that leads to its block */
+	/* Only for branches: */
+	uint32_t meet; /* node where the branch's paths reconverge */
+	bool uniform;  /* all lanes of a warp take the same side */
+	bool alone;    /* the sides up to `meet` are not woven */
+	bool likely;   /* the branch is predicted taken */
+	uint8_t into;  /* WEAVE_IF: index in next of the edge to the skipped block */
 	/* True if the node waits for other warps of the block. If the node is a branch whose sides
 	 * run alone (without code of the other kernel): true if one of these sides waits for other
 	 * warps. */
 	bool sync;
-	bool sync_ahead; /* some node reachable from here waits for other warps */
+	bool sync_ahead; /* a node reachable from here waits for other warps */
 };
 
 /* How much of the two kernels is woven. Later values weave less, so that the product of the two
  * flow graphs (weave_product.c) gets smaller. */
 enum weave_reach {
-	WEAVE_SLICED,   /* all of it */
-	WEAVE_UNSLICED, /* everything, blocks not sliced */
-	WEAVE_STRAIGHT, /* sliced; sides of divergent branches in loops run alone */
-	WEAVE_UNIFORM,  /* sides of divergent branches run alone */
-	WEAVE_CHAIN,    /* sides of all branches run alone: the product is a chain */
+	WEAVE_SLICED,   /* everything is woven */
+	WEAVE_UNSLICED, /* everything is woven, but basic blocks are not sliced */
+	WEAVE_STRAIGHT, /* as WEAVE_SLICED, but sides of divergent branches in loops run alone */
+	WEAVE_UNIFORM,  /* sides of all divergent branches run alone */
+	WEAVE_CHAIN,    /* sides of all branches run alone, so the product is a chain */
 	WEAVE_REACHES,
 };
 
 struct weave_flow {
 	struct kernel *g;
-	unsigned k; /* the kernel's number */
+	unsigned k; /* number of the kernel: 0 or 1 */
 	struct cfg *cfg;
 	struct cfg_uniformity *u;
 	/* By instruction of the original kernel: plain: its statement; whole: whether it is a
@@ -76,10 +77,11 @@ struct weave_flow {
 	 * is the number of all units */
 	uint32_t *run;
 	uint32_t *tail; /* by basic block: the first unit that belongs to the branch at its end */
-	uint32_t *node; /* per block: its first node */
+	uint32_t *node; /* for each basic block: its first node */
 	uint32_t start, end;
 	uint64_t latency; /* sum over all blocks */
-	uint8_t *woven;   /* per statement: it is woven with the other kernel somewhere */
+	/* for each statement: whether it is woven with the other kernel anywhere */
+	uint8_t *woven;
 };
 
 /* weave_latency.c */
@@ -102,7 +104,7 @@ uint64_t weave_threshold(const struct weave_flow f[2]);
 bool weave_has_sync(const struct weave_flow *f);
 /* Returns the original kernel's statement that statement `at` of the body implements, or NULL. */
 const struct ptx_stmt *weave_plain(const struct weave_flow *f, uint32_t at);
-/* Follows runs without units to the first node with work. */
+/* Skips runs without units, and returns the first node with work. */
 uint32_t weave_settle(const struct weave_flow *f, uint32_t node);
 
 /* weave_product.c: appends the product of both flow graphs to w. w->f is the entry that gets the

@@ -15,19 +15,19 @@
  * block is cut into runs. The reason: later instructions, also of the same kernel, run during the
  * rest of the unit's latency. So several successive loads take less time than the sum of their
  * latencies. */
-#define SLICE_UNIT 32 /* cycles */
+#define SLICE_UNIT 32 /* in cycles */
 /* A branch at which lanes may diverge needs votes. If the two sides of the branch together take
  * fewer cycles than this, votes would take longer than the sides. Then the sides get no votes, and
  * each side runs alone, without code of the other kernel. */
-#define SHORT_REGION 40 /* cycles */
+#define SHORT_REGION 40 /* in cycles */
 
 struct flowing {
 	struct weave_flow *f;
 	const ptx_body *body;
-	bool calls_sync; /* something that it calls has barriers */
+	bool calls_sync; /* one of the callees has barriers */
 	struct contract contract;
 	struct pass_verdict why;
-	uint32_t *list, *seen, mark; /* of blocks */
+	uint32_t *list, *seen, mark; /* for walks over blocks */
 };
 
 const struct ptx_stmt *weave_plain(const struct weave_flow *f, uint32_t at)
@@ -44,7 +44,7 @@ static int refuse_flow(struct flowing *x, const struct ptx_stmt *s, const char *
 	return -ENOTSUP;
 }
 
-/* ---- code that cannot be woven ---- */
+/* ---- finding code that cannot be woven ---- */
 static int check_stmt(struct flowing *x, const struct ptx_stmt *s)
 {
 	if (s->kind != PTX_INSN)
@@ -134,7 +134,7 @@ static bool waits_for_warps(const struct flowing *x, const struct ptx_stmt *s)
 	       (s->mn->flags & PTX_F_BARRIER || (s->mn->op == PTX_OP_call && x->calls_sync));
 }
 
-/* Joins the units from number `at` on into one. */
+/* Joins all units from index `at` on into one unit. */
 static void join_units(struct weave_flow *f, size_t at)
 {
 	struct weave_unit *u = &f->units.at[at];
@@ -297,7 +297,7 @@ int weave_flow_find(struct arena *a, struct kernels *x, unsigned k, const struct
 		r = find_whole(a, from, ret);
 	if (r == 0)
 		r = check_body(&w);
-	/* The entry's blocks have one dimension. */
+	/* The entry's blocks have only one dimension. */
 	if (r == 0)
 		r = cfg_uniformity(a, ret->cfg, CFG_BLOCKS_1D, NULL, &ret->u);
 	if (r == 0) {
@@ -424,7 +424,7 @@ static bool in_loop(const struct weave_flow *f, uint32_t block)
 	return f->cfg->at[block].loop_header != CFG_NONE;
 }
 
-/* Whether the branch skips exactly one block. */
+/* Returns whether the branch skips exactly one basic block. */
 static bool is_if(const struct weave_flow *f, const struct weave_node *n, uint32_t block)
 {
 	const struct cfg_block *b = &f->cfg->at[block];
@@ -505,20 +505,21 @@ static int add_block(
 	bool has_end = describe_end(f, b, &end, &next);
 
 	if (!has_end)
-		f->tail[b] = f->run[b + 1]; /* an unconditional jump needs no units of its own */
+		f->tail[b] = f->run[b + 1]; /* an unconditional jump needs no units */
 	f->node[b] = (uint32_t)f->nodes.len;
 	last = add_runs(f, b, threshold, sync_alone);
 	if (last == CFG_NONE)
 		return -ENOMEM;
 	f->nodes.at[last].next[0] = has_end ? last + 1 : next;
-	f->nodes.at[last].alone = !has_end; /* marks that next[0] is still a block */
+	/* until link_nodes, `alone` marks that next[0] is still a basic block */
+	f->nodes.at[last].alone = !has_end;
 	if (!has_end)
 		return 0;
 	sum_up_sides(x, &end, reach, threshold);
 	return add_node(f, end) == CFG_NONE ? -ENOMEM : 0;
 }
 
-/* Replaces blocks by their first nodes in next[] and meet. */
+/* Replaces the basic blocks in next[] and meet by their first nodes. */
 static void link_nodes(struct weave_flow *f)
 {
 	for (size_t i = 0; i < f->nodes.len; i++) {
@@ -596,7 +597,7 @@ int weave_flow_nodes(
 
 uint32_t weave_settle(const struct weave_flow *f, uint32_t node)
 {
-	/* A loop without instructions: stays there. */
+	/* The step limit ends the search in a loop without instructions. */
 	for (size_t steps = 0; steps < f->nodes.len; steps++) {
 		const struct weave_node *n = &f->nodes.at[node];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Estimated latency of an instruction (latency.def). */
+/* Estimates the latency of an instruction (latency.def). */
 #include "pass/fuse/weave.h"
 
 static const uint16_t of_unit[PTX_UNIT_COUNT] = {

@@ -23,20 +23,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_STMTS  12000 /* of the product */
+#define MAX_STMTS  12000 /* limit on the product's statements */
 #define MAX_STATES (1u << 22)
-#define STATE      0x80000000u /* marks a state's number, in place of a part's number */
+#define STATE      0x80000000u /* flag: the number is a state's, not a part's */
 
-/* Data about a part of the draft. */
+/* Data about one part of the draft. */
 struct about {
-	VEC(struct pass_origin) of; /* of its statements */
+	VEC(struct pass_origin) of; /* origins of the part's statements */
 	struct pass_origin last;
-	bool cold; /* few come there */
+	bool cold; /* the part is rarely executed */
 };
 
 struct state {
 	uint32_t node[2];
-	uint32_t part; /* CFG_NONE: none yet */
+	uint32_t part; /* CFG_NONE: the state has no part yet */
 };
 
 struct product {
@@ -45,11 +45,11 @@ struct product {
 	struct weave_flow *f;
 	const struct pass_weave_options *o;
 	struct cfg_draft d;
-	VEC(struct about) about; /* by part */
+	VEC(struct about) about; /* for each part of the draft */
 	VEC(struct state) states;
-	uint32_t *state_of; /* by node of both: its number and 1 */
+	uint32_t *state_of; /* for each pair of nodes: number of its state plus 1; 0: none */
 	VEC(uint32_t) todo;
-	uint32_t *region[2], *list, *seen, mark; /* by block */
+	uint32_t *region[2], *list, *seen, mark; /* indexed by block */
 	const struct ptx_mnem *bra;
 	size_t n_stmts;
 	int error;
@@ -160,14 +160,14 @@ static uint32_t state_ref(struct product *p, uint32_t first, uint32_t second)
 	return STATE | (p->state_of[key] - 1);
 }
 
-/* Returns the state after kernel k moved to node `to`. */
+/* Returns the state that follows when kernel k moves to node `to`. */
 static uint32_t state_after(struct product *p, struct state s, unsigned k, uint32_t to)
 {
 	s.node[k] = to;
 	return state_ref(p, s.node[0], s.node[1]);
 }
 
-/* ---- runs: GoPTX, section III-B ---- */
+/* ---- weaving two runs (GoPTX, section III-B) ---- */
 /* Returns whether the run has instructions of the kernel, and not only instructions that passes
  * added. */
 static bool has_own(const struct weave_flow *f, const struct weave_node *n)
@@ -202,7 +202,7 @@ static unsigned choose_list(const struct product *p, const uint32_t at[2], const
 	return p->f[1].units.at[at[1]].latency > p->f[0].units.at[at[0]].latency;
 }
 
-/* Directives about a block must stand at its beginning. */
+/* Puts a block's directives first, because they must precede its code. */
 static void put_directives(struct product *p, uint32_t part, unsigned k, uint32_t *at, uint32_t end)
 {
 	const struct weave_flow *f = &p->f[k];
@@ -220,7 +220,7 @@ static void put_run(struct product *p, uint32_t part, unsigned k, const struct w
 		put_unit(p, part, &p->f[k], u);
 }
 
-/* Whether both kernels are at their end in this state. */
+/* Returns whether both kernels have ended in this state. */
 static bool is_end(const struct product *p, uint32_t ref)
 {
 	const struct state *s;
@@ -244,7 +244,7 @@ static void put_gather(struct product *p, uint32_t part)
 	put_text(p, part, WHOLE_WARP, ours);
 }
 
-/* Whether some instruction in these units is guarded. */
+/* Returns whether any instruction in these units has a guard. */
 static bool has_guard(const struct weave_flow *f, uint32_t from, uint32_t end)
 {
 	const ptx_body *body = &f->g->f->body;
@@ -322,7 +322,7 @@ static uint32_t block_of_label(const struct weave_flow *f, const struct ptx_sym 
 	return f->cfg->exit;
 }
 
-/* Ends a part as the block ends in the original. */
+/* Ends a part in the same way as the original block. */
 static void end_alone(struct product *p, const struct region *r, uint32_t part, uint32_t block)
 {
 	const struct weave_flow *f = &p->f[r->k];
@@ -400,7 +400,7 @@ static void put_vote(struct product *p, uint32_t part, const struct weave_flow *
 	end_with_branch(p, part, v->opd[0].reg, false, to, origin(f, at));
 }
 
-/* Whole warps continue woven; diverged warps run alone. */
+/* Emits votes: warps that stay whole continue woven, diverged warps run alone. */
 static void put_votes(struct product *p, struct state s, unsigned k, uint32_t part)
 {
 	const struct weave_flow *f = &p->f[k];
@@ -450,7 +450,7 @@ static void take_branch(struct product *p, struct state s, unsigned k, uint32_t 
 	}
 }
 
-/* ---- one step of both, where each is a run, or an if ---- */
+/* ---- one step of both kernels, if both are at a run or a WEAVE_IF ---- */
 /* Emits a branch to the part `to` for lanes that skip the block of a WEAVE_IF. Returns the next
  * part. */
 static uint32_t unless_into(struct product *p, uint32_t part, unsigned k,
@@ -517,13 +517,13 @@ static void put_step(
 	set_next(p, last, to);
 }
 
-/* ---- one state ---- */
+/* ---- writing one state ---- */
 static bool is_step(const struct weave_node *n)
 {
 	return n->kind == WEAVE_RUN || n->kind == WEAVE_IF;
 }
 
-/* Whether the second kernel must wait in this state. */
+/* Returns whether the second kernel must wait in this state. */
 static bool has_to_wait(const struct product *p, struct state s)
 {
 	return p->f[1].nodes.at[s.node[1]].sync && p->f[0].nodes.at[s.node[0]].sync_ahead;
@@ -572,7 +572,7 @@ static void write_state(struct product *p, uint32_t number)
 		put_step(p, part, runs, state_ref(p, s.node[0], s.node[1]));
 }
 
-/* ---- all of it ---- */
+/* ---- building the whole product ---- */
 static void put_head(struct product *p, const struct weave_flow *f)
 {
 	const ptx_body *body = &f->g->f->body;
@@ -617,7 +617,7 @@ static void put_entry(struct product *p)
 				ours);
 	}
 	set_next(p, part, both);
-	if (p->todo.len == 2) { /* the state of both kernels is written first */
+	if (p->todo.len == 2) { /* write the state in which both kernels run first */
 		uint32_t one = p->todo.at[0];
 
 		p->todo.at[0] = p->todo.at[1];
@@ -703,7 +703,7 @@ static void write_out(struct product *p)
 
 		for (; at < from; at++)
 			pass_copy(p->w, &body.at[at]);
-		/* The part's own label comes first. */
+		/* The label that the writer added to the part comes first. */
 		if (from < first[i + 1] && body.at[from].kind == PTX_LABEL)
 			from++;
 		for (; at < first[i + 1]; at++) {
@@ -712,7 +712,7 @@ static void write_out(struct product *p)
 			else if (at - from == a->of.len && body.at[at].kind == PTX_INSN)
 				note_origin(p, a->last);
 			else if (at - from == a->of.len)
-				from++; /* a branch table comes before its branch */
+				from++; /* a branch table precedes its branch */
 			pass_copy(p->w, &body.at[at]);
 		}
 	}
@@ -755,7 +755,7 @@ static uint32_t first_sync(const struct weave_flow *f, const struct weave_node *
 	return f->units.at[u].first;
 }
 
-/* Reports where a kernel runs alone, and why. */
+/* Reports where kernel k runs alone, and why. */
 static void find_unwoven(const struct weave_flow f[2], unsigned k, struct pass_woven *ret)
 {
 	bool waits = k == 1 && weave_has_sync(&f[0]);
@@ -768,7 +768,7 @@ static void find_unwoven(const struct weave_flow f[2], unsigned k, struct pass_w
 			note_unwoven(ret, &f[k], first_sync(&f[k], n),
 				"the second kernel's barriers wait until the first kernel has no "
 				"more");
-			waits = false; /* this also covers all later barriers */
+			waits = false; /* this one report covers all later barriers, too */
 		}
 		if (n->kind == WEAVE_RUN || n->kind == WEAVE_END || n->kind == WEAVE_TRAP)
 			continue;

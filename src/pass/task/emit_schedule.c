@@ -45,7 +45,7 @@ static const char regs[] =
 #define NAP_MAX    "1024"
 #define NAPS_SHORT "768"
 #define ALL        ", 31, -1;\n"
-/* to = lowest bit of from */
+/* Sets `to` to the index of the lowest 1 bit in `from`. */
 #define LOWEST(to, from) "brev.b32 " to ", " from ";\nclz.b32 " to ", " to ";\n"
 
 void task_put_registers(struct pass_writer *w)
@@ -75,7 +75,8 @@ void task_put_setup(struct pass_writer *w)
 		    "selp.b32 %hd_mine, %hd_mine, 0, %hd_row;\n"
 		    "mov.u32 %hd_seen, %hd_mine;\n"
 		    "mad.wide.u32 %hd_d0, %hd_lane, 4, %hd_own_at;\n"
-		    "fence.acq_rel.gpu;\n" /* another launch may have stored it, on another SM */
+		    /* a launch on another SM may have stored the value loaded next */
+		    "fence.acq_rel.gpu;\n"
 		    "ld.global.u32 %hd_next, [%hd_d0];\n"
 		    "selp.b32 %hd_next, %hd_next, 0, %hd_row;\n"
 		    "mov.u32 %hd_all, 0;\n"
@@ -89,7 +90,7 @@ void task_put_setup(struct pass_writer *w)
 		    "shl.b32 %hd_map, %hd_map, %hd_a;\n"
 		    "sub.u32 %hd_map, %hd_map, 1;\n"
 		    "not.b32 %hd_map, %hd_map;\n"
-		    "mov.u32 %hd_bars, 0xfffe;\n" /* 0 is the block's own */
+		    "mov.u32 %hd_bars, 0xfffe;\n" /* barrier 0 belongs to the master block itself */
 		    "mov.u32 %hd_cur, -1;\n"
 		    "mov.u32 %hd_last, 31;\n"
 		    "mov.u32 %hd_rec, 0;\n"
@@ -155,7 +156,7 @@ static void put_fetch(struct pass_writer *w, const char *past)
 		"@%%hd_p3 st.shared.u16 [%%hd_e+%d], %%hd_a;\n"
 		"shr.u32 %%hd_a, %%hd_a, 16;\n"
 		"@%%hd_p3 st.shared.u16 [%%hd_e+%d], %%hd_a;\n"
-		"setp.lt.and.u32 %%hd_p3, %%hd_f, %zu, %%hd_p3;\n" /* the last one is shorter */
+		"setp.lt.and.u32 %%hd_p3, %%hd_f, %zu, %%hd_p3;\n" /* the last word is shorter */
 		"@%%hd_p3 st.shared.u16 [%%hd_e+%d], %%hd_b;\n"
 		"and.b32 %%hd_m, %%hd_m, -2;\n"
 		"setp.eq.u32 %%hd_p0, %%hd_m, 0;\n"
@@ -279,7 +280,7 @@ static void put_retire(struct pass_writer *w)
 		    "selp.b32 %hd_info, 0, %hd_info, %hd_p1;\n");
 }
 
-/* The row behind the last one comes first. */
+/* Picks the next row with a new task, beginning after the last row picked. */
 static void put_pick(struct pass_writer *w)
 {
 	pass_put(w,
@@ -363,7 +364,7 @@ static void put_units(struct pass_writer *w)
 		    "and.b32 %hd_a, %hd_a, %hd_e;\n"
 		    "shl.b32 %hd_c, %hd_c, 1;\n"
 		    "bra $hd_s_fold;\n"
-		    "$hd_s_folded:\n" /* bits that are multiples of %hd_b */
+		    "$hd_s_folded:\n" /* keep only bits at multiples of %hd_b */
 		    "mov.u32 %hd_c, 1;\n"
 		    "shl.b32 %hd_c, %hd_c, %hd_b;\n"
 		    "sub.u32 %hd_c, %hd_c, 1;\n"
@@ -382,7 +383,7 @@ static void put_units(struct pass_writer *w)
 	pass_put(w, "or.b32 %hd_map, %hd_map, %hd_g;\n");
 }
 
-/* A block of the row in hand: all that it needs, or nothing. */
+/* Allocates all resources that a block of the current row needs, or none of them. */
 static void put_block(struct pass_writer *w)
 {
 	pass_put(w, "$hd_s_block:\n"
@@ -489,7 +490,7 @@ static void put_record(struct pass_writer *w)
 		    "mov.u32 %hd_any, 1;\n");
 }
 
-/* %hd_a: executors that are free; %hd_c: how many there are. */
+/* Sets %hd_a to the mask of free executors, and %hd_c to the number of all executors. */
 static const char find_free[] = "$hd_s_place:\n"
 				"mov.u32 %hd_a, %ntid.x;\n"
 				"shr.u32 %hd_a, %hd_a, 5;\n"
@@ -508,27 +509,27 @@ static const char unless_wide[] = "setp.gt.u32 %hd_p2, %hd_want, %hd_c;\n"
 				  "setp.ne.and.u32 %hd_p0, %hd_b, %hd_c, %hd_p2;\n"
 				  "@%hd_p0 bra $hd_s_blocked;\n";
 
-static const char give[] =
-	"mov.u32 %hd_b, %lanemask_lt;\n"
-	"and.b32 %hd_b, %hd_a, %hd_b;\n"
-	"popc.b32 %hd_b, %hd_b;\n"
-	"setp.lt.and.u32 %hd_p1, %hd_b, %hd_want, %hd_p1;\n"
-	"add.u32 %hd_b, %hd_b, %hd_put;\n"
-	"shl.b32 %hd_c, %hd_rec, 8;\n"
-	"or.b32 %hd_b, %hd_b, %hd_c;\n"
-	"or.b32 %hd_b, %hd_b, 0x80000000;\n" WHOLE_WARP /* the record, written by any thread */
-	"@%hd_p1 st.release.cta.shared.u32 [%hd_w" Q_GO_1 ", %hd_b;\n"
-	"popc.b32 %hd_a, %hd_a;\n"
-	"min.u32 %hd_a, %hd_a, %hd_want;\n"
-	"add.u32 %hd_put, %hd_put, %hd_a;\n"
-	"sub.u32 %hd_want, %hd_want, %hd_a;\n"
-	"mov.u32 %hd_any, 1;\n";
+static const char give[] = "mov.u32 %hd_b, %lanemask_lt;\n"
+			   "and.b32 %hd_b, %hd_a, %hd_b;\n"
+			   "popc.b32 %hd_b, %hd_b;\n"
+			   "setp.lt.and.u32 %hd_p1, %hd_b, %hd_want, %hd_p1;\n"
+			   "add.u32 %hd_b, %hd_b, %hd_put;\n"
+			   "shl.b32 %hd_c, %hd_rec, 8;\n"
+			   "or.b32 %hd_b, %hd_b, %hd_c;\n"
+			   /* makes the record visible, whichever lane wrote it */
+			   "or.b32 %hd_b, %hd_b, 0x80000000;\n" WHOLE_WARP
+			   "@%hd_p1 st.release.cta.shared.u32 [%hd_w" Q_GO_1 ", %hd_b;\n"
+			   "popc.b32 %hd_a, %hd_a;\n"
+			   "min.u32 %hd_a, %hd_a, %hd_want;\n"
+			   "add.u32 %hd_put, %hd_put, %hd_a;\n"
+			   "sub.u32 %hd_want, %hd_want, %hd_a;\n"
+			   "mov.u32 %hd_any, 1;\n";
 
 static const char placed[] = "setp.ne.u32 %hd_p0, %hd_want, 0;\n"
 			     "@%hd_p0 bra $hd_s_top;\n"
 			     "$hd_s_placed:\n";
 static const char go_on_placing[] =
-	"setp.eq.u32 %hd_p1, %hd_next, %hd_all;\n" /* was it the last block? */
+	"setp.eq.u32 %hd_p1, %hd_next, %hd_all;\n" /* true after the task's last block */
 	"setp.eq.and.u32 %hd_p1, %hd_lane, %hd_cur, %hd_p1;\n"
 	"selp.b32 %hd_next, 0, %hd_next, %hd_p1;\n"
 	"vote.sync.any.pred %hd_p0, %hd_p1, -1;\n"
@@ -599,7 +600,7 @@ static void put_wide(struct pass_writer *w)
  * in the part that otherwise only wide blocks use. The scheduler writes all stamps to the host
  * after the task's end. */
 
-/* The lane's, or %hd_a's, row. Uses %hd_d3. */
+/* Emits a store of the time for a row. Uses %hd_d3 and %hd_f. */
 void task_put_stamp(struct pass_writer *w, const char *guard, const char *row, size_t which)
 {
 	pass_emit(w,
@@ -635,7 +636,8 @@ static void put_poll(struct pass_writer *w, const struct pass_pool *pool)
 		    "add.u32 %hd_looks, %hd_looks, 1;\n"
 		    "and.b32 %hd_a, %hd_looks, 15;\n"
 		    "setp.ne.u32 %hd_p0, %hd_a, 0;\n"
-		    "@%hd_p0 bra $hd_s_timed;\n" /* the clock, too, is far away */
+		    /* reading the clock is slow, too, so only every 16th poll reads it */
+		    "@%hd_p0 bra $hd_s_timed;\n"
 		    "mov.u64 %hd_d0, %globaltimer;\n"
 		    "setp.ne.u32 %hd_p0, %hd_n, %hd_beat;\n"
 		    "mov.u32 %hd_beat, %hd_n;\n"
@@ -646,7 +648,7 @@ static void put_poll(struct pass_writer *w, const struct pass_pool *pool)
 		    "setp.ne.and.u64 %hd_p0, %hd_d2, 0, %hd_p0;\n"
 		    "selp.b32 %hd_a, 1, 0, %hd_p0;\n"
 		    "bfi.b32 %hd_leave, %hd_a, %hd_leave, 1, 1;\n"
-		    /* Lanes may have read the clock apart. */
+		    /* Lanes may have read different times, so lane 0 decides. */
 		    "shfl.sync.idx.b32 %hd_leave, %hd_leave, 0" ALL "$hd_s_timed:\n"
 		    "setp.ne.u32 %hd_p0, %hd_any, 0;\n"
 		    "@%hd_p0 mov.u32 %hd_nap, 0;\n"
@@ -662,7 +664,7 @@ static void put_poll(struct pass_writer *w, const struct pass_pool *pool)
 		    "bra $hd_s_top;\n");
 }
 
-/* Once all that was begun has ended. */
+/* Emits the scheduler's exit, which waits until all blocks that began have ended. */
 static void put_leave(struct pass_writer *w)
 {
 	pass_put(w, "$hd_s_leave:\n"
@@ -675,7 +677,8 @@ static void put_leave(struct pass_writer *w)
 		    "mov.u32 %hd_a, -1;\n"
 		    "st.release.cta.shared.u32 [%hd_w" Q_GO_1 ", %hd_a;\n"
 		    "mad.wide.u32 %hd_d0, %hd_lane, 4, %hd_own_at;\n"
-		    "setp.eq.u32 %hd_p0, %hd_lane, %hd_cur;\n" /* begun, and not wholly */
+		    /* true in the lane of a row whose task has only partly begun */
+		    "setp.eq.u32 %hd_p0, %hd_lane, %hd_cur;\n"
 		    "selp.b32 %hd_next, %hd_next, 0, %hd_p0;\n"
 		    "st.global.u32 [%hd_d0], %hd_next;\n" WHOLE_WARP
 		    "setp.ne.u32 %hd_p0, %hd_lane, 0;\n"

@@ -61,7 +61,7 @@ static const char enter[] = "mov.u32 %hd_t, %tid.x;\n"
 			    "vote.sync.any.pred %hd_p0, %hd_p0, -1;\n"
 			    "@%hd_p0 bra $hd_executor;\n";
 
-/* That a block has come, and which launch's it is. */
+/* Tells the host that this block has started, and in which launch. */
 static const char arrive[] = "setp.ne.u32 %hd_p0, %hd_lane, 0;\n"
 			     "ld.param.u32 %hd_a, " K_LAUNCH ";\n"
 			     "shl.b32 %hd_a, %hd_a, 1;\n"
@@ -69,7 +69,7 @@ static const char arrive[] = "setp.ne.u32 %hd_p0, %hd_lane, 0;\n"
 
 /* ---- executors ---- */
 
-/* %hd_w: the warp's word less what Q_GO adds. */
+/* Sets %hd_w so that [%hd_w + Q_GO] is the warp's entry. */
 static const char await[] =
 	"$hd_executor:\n"
 	"shr.u32 %hd_w, %hd_t, 5;\n"
@@ -98,7 +98,7 @@ static const char done[] = "$hd_e_done:\n" WHOLE_WARP "mov.u32 %hd_a, %laneid;\n
 			   "bfe.u32 %hd_a, %hd_a, 8, 8;\n"
 			   "shl.b32 %hd_b, %hd_a, 6;\n"
 			   "add.u32 %hd_b, %hd_b, %hd_s;\n";
-/* %hd_e: the row's words; %hd_c: the record's */
+/* %hd_e: address for the row's entries; %hd_c: address for the record's */
 static const char count[] = "atom.acq_rel.cta.shared.add.u32 %hd_a, [%hd_c" Q_LEFT ", -1;\n"
 			    "setp.ne.u32 %hd_p0, %hd_a, 1;\n"
 			    "@%hd_p0 bra $hd_e_counted;\n"
@@ -154,7 +154,8 @@ static const char or_back[] = "mov.u32 %hd_a, %tid.x;\n"
 static void put_executor(struct kernels *x, struct pass_writer *w, const struct pass_pool *pool)
 {
 	pass_put(w, await);
-	pass_emit(w, "ld.shared.u32 %%hd_a, [%%hd_a+%d];\n", N_RECORD); /* its row */
+	/* row of the record's task */
+	pass_emit(w, "ld.shared.u32 %%hd_a, [%%hd_a+%d];\n", N_RECORD);
 	if (pool->stamps)
 		task_put_stamp(w, "", "%hd_a", offsetof(struct task_stamps, begun));
 	pass_emit(w,

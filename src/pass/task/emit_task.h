@@ -9,8 +9,8 @@
 #include "pass/task/task_shared.h"
 #include "pass/task/tasks.h"
 
-#define TASK_PARAM "hd_task" /* struct task_args */
-#define TASK_OWN   "hd_own"  /* struct task_shared */
+#define TASK_PARAM "hd_task" /* parameter: struct task_args */
+#define TASK_OWN   "hd_own"  /* shared memory: struct task_shared */
 
 /* task_fail.c: rewrites traps and failed assertions of kernel k so that they end only the task, and
  * not the launch with all its tasks. `own` is the symbol TASK_OWN. Must be called before

@@ -52,14 +52,18 @@ const struct ptx_stmt *pass_task_site(const struct ptx_func *f, unsigned site)
 struct rewriting {
 	struct kernels *x;
 	struct kernel *g;
-	unsigned k, sites;                   /* sites: so many so far */
-	bool observes;                       /* something that it calls does */
-	bool waits;                          /* it has loops that may wait for others */
-	bool *looks;                         /* blocks that begin such a loop */
-	VEC(const struct ptx_sym *) dropped; /* arguments of assertions */
+	/* sites: number of traps and assertions found so far */
+	unsigned k, sites;
+	/* a callee observes other threads (volatile load or atomic) */
+	bool observes;
+	/* the kernel has loops that may wait for other threads */
+	bool waits;
+	/* for each basic block: whether such a loop begins there */
+	bool *looks;
+	VEC(const struct ptx_sym *) dropped; /* parameters of removed assertion calls */
 };
 
-/* ---- what waits ---- */
+/* ---- loops that wait ---- */
 
 static bool observes(const struct rewriting *c, const struct ptx_stmt *s)
 {
@@ -144,7 +148,7 @@ static int check_callees(struct rewriting *c, bool entry_fails)
 	return r;
 }
 
-/* ---- the body again ---- */
+/* ---- rewriting the body ---- */
 
 static void drop_arguments(struct rewriting *c, struct pass_writer *w, const struct ptx_stmt *s)
 {
@@ -158,7 +162,7 @@ static void drop_arguments(struct rewriting *c, struct pass_writer *w, const str
 	}
 }
 
-/* Whether s stores an argument of a removed call. */
+/* Returns whether s stores an argument of a removed call. */
 static bool is_dropped(const struct rewriting *c, const struct ptx_stmt *s)
 {
 	if (s->kind != PTX_INSN || s->mn->op != PTX_OP_st || s->mn->space != PTX_PARAM ||
@@ -209,7 +213,7 @@ static void rewrite_body(struct rewriting *c, struct pass_writer *w, const struc
 	}
 }
 
-/* Within the body, TASK_OWN means the row's word. */
+/* In the body, makes TASK_OWN refer to the failure word of the task's row. */
 static int move_word(struct rewriting *c, struct ptx_sym *own)
 {
 	const struct pass_move move = {.from = own, .base = "%hd_fail"};
@@ -263,7 +267,7 @@ int pass_fail_alone(struct kernels *x, unsigned k, struct ptx_sym *own)
 	return r;
 }
 
-/* ---- behind the body ---- */
+/* ---- code after the body ---- */
 
 void pass_put_failed(struct pass_writer *w, const char *find_record)
 {
@@ -278,7 +282,7 @@ void pass_put_failed(struct pass_writer *w, const char *find_record)
 		"add.u32 %%hd_r2, %%hd_r2, %%hd_r3;\n"
 		"add.u32 %%hd_r2, %%hd_r2, %d;\n",
 		N_RECORD, N_ROW);
-	/* the block: x + grid_x * (y + grid_y * z) */
+	/* number of the block: x + grid_x * (y + grid_y * z) */
 	pass_put(w, "ld.shared.u16 %hd_r4, [%hd_r2" D_GRID_Y ";\n"
 		    "ld.shared.u32 %hd_r5, [%hd_r1" V_Z ";\n"
 		    "ld.shared.u32 %hd_r6, [%hd_r1" V_Y ";\n"
@@ -287,7 +291,7 @@ void pass_put_failed(struct pass_writer *w, const char *find_record)
 		    "ld.shared.u32 %hd_r6, [%hd_r1" V_X ";\n"
 		    "mad.lo.u32 %hd_r4, %hd_r4, %hd_r5, %hd_r6;\n"
 		    "mul.wide.u32 %hd_d0, %hd_r4, 1024;\n");
-	/* the thread, and where in the kernel */
+	/* number of the thread, and of the site in the kernel */
 	pass_put(w, "and.b32 %hd_r0, %hd_r0, 255;\n"
 		    "shl.b32 %hd_r0, %hd_r0, 5;\n"
 		    "mov.u32 %hd_r4, %laneid;\n"

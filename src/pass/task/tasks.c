@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- conditions beside those of fits.c ---- */
+/* ---- conditions for tasks, in addition to those of fits.c ---- */
 
 /* Returns the function's name in the user's module, without the prefix of kernel k. */
 static const char *own_name(unsigned k, const char *name)
@@ -78,7 +78,7 @@ static int check_kernel(struct kernels *x, unsigned k)
 	return 0;
 }
 
-/* ---- where a body is ---- */
+/* ---- describing the surroundings of a body (struct pass_place) ---- */
 static void fill_place(struct kernels *x, unsigned k, const struct pass_task *kind)
 {
 	static const char *const ids[PASS_IDS] = {"%hd_x", "%hd_y", "%hd_z", "%hd_ux", "%hd_uy",
@@ -86,7 +86,7 @@ static void fill_place(struct kernels *x, unsigned k, const struct pass_task *ki
 	struct pass_place *at = &x->of[k].at;
 
 	memcpy(at->id, ids, sizeof(ids));
-	at->threads = 32; /* some; count says how many */
+	at->threads = 32; /* any nonzero value: `count` holds the real number */
 	at->filled_up = kind->partly;
 	at->shared = NULL;
 	at->dynamic_bytes = "%hd_dyn";
@@ -180,7 +180,7 @@ static void put_ready(struct pass_writer *w, bool fails)
 	pass_put(w, load_ids);
 }
 
-/* In each block, rounds count from here. */
+/* Emits a kernel's body. Its rounds are counted from the body's beginning. */
 static int put_body(struct kernels *x, unsigned k)
 {
 	struct kernel *g = &x->of[k];
@@ -198,7 +198,7 @@ static int put_body(struct kernels *x, unsigned k)
 		pass_put_failed(&w, find_record);
 	g->from[1] = w.out.len;
 	g->args = x->of[0].args;
-	for (size_t i = 0; i < g->n_params; i++) /* none is named any more */
+	for (size_t i = 0; i < g->n_params; i++) /* the rewritten body names no parameter */
 		if (!VEC_PUSH(&g->params, g->args))
 			w.error = -ENOMEM;
 	return kernels_graft(x, k, &w, 0);
@@ -226,7 +226,7 @@ static int fill_up(struct kernels *x, struct ptx_func *f)
 	return pass_ahead(&w);
 }
 
-/* ---- all of it ---- */
+/* ---- building the module ---- */
 static int prepare_kernel(struct kernels *x, unsigned k, const struct pass_kernel *from,
 	struct pass_task *kind, struct ptx_sym *own)
 {
@@ -337,7 +337,7 @@ int pass_tasks(struct pass_task *kinds, unsigned n, const struct pass_pool *pool
 			.m = kinds[k].m, .name = kinds[k].name, .block = {32, 1, 1}};
 	x->n = n;
 	x->diags = diags;
-	x->as_is = true; /* each warp finds its own place */
+	x->as_is = true; /* each warp computes its own thread ids */
 	x->threads = pool->threads;
 	x->per_sm = pool->per_sm;
 	r = make_tasks(x, from, kinds, pool);

@@ -9,17 +9,18 @@
 #include "ctl/task.h"
 #include "pass/pass.h"
 
-/* A kernel as one kind of task. */
+/* A kernel whose blocks tasks run: one kind of task. */
 struct pass_task {
-	const struct ptx_module *m; /* read only */
+	const struct ptx_module *m; /* not modified */
 	const char *name;
-	bool partly; /* blocks may end in a part of a warp */
-	/* Filled in: */
-	uint32_t arg_bytes, arg_align; /* of its parameters */
-	uint32_t static_bytes;         /* static shared memory; dynamic follows, 16-aligned */
-	bool barriers;                 /* it needs the number of one */
-	bool one_dimensional;          /* only blocks of one dimension are correct */
-	bool rising;                   /* its blocks may wait for each other */
+	bool partly; /* the last warp of a block may be incomplete */
+	/* Filled in by the pass: */
+	uint32_t arg_bytes, arg_align; /* size and alignment of the parameters */
+	/* size of static shared memory; dynamic memory follows, 16-byte aligned */
+	uint32_t static_bytes;
+	bool barriers;        /* blocks need a barrier number */
+	bool one_dimensional; /* the kernel is correct only for one-dimensional blocks */
+	bool rising;          /* the kernel's blocks may wait for each other */
 };
 
 /* Returns the statement at which a task of this kernel may fail: the kernel's trap or call of
@@ -27,12 +28,12 @@ struct pass_task {
 const struct ptx_stmt *pass_task_site(const struct ptx_func *f, unsigned site);
 
 struct pass_pool {
-	uint32_t threads;   /* of the master's blocks: executors plus 32 */
-	uint32_t registers; /* of a thread at most; 0: as it comes */
-	uint32_t per_sm;    /* desired blocks per SM; 0: no demand */
-	bool wide;          /* a task's blocks may have more warps than there are executors */
-	uint32_t nap_ns;    /* pause between polls without result; 0: default */
-	bool stamps;        /* fill task_args.stamps; not with wide */
+	uint32_t threads;   /* threads per block of the master kernel: all executors plus 32 */
+	uint32_t registers; /* register limit per thread; 0: none */
+	uint32_t per_sm;    /* desired number of master blocks per SM; 0: any */
+	bool wide;          /* a task's block may have one warp more than there are executors */
+	uint32_t nap_ns;    /* pause between unsuccessful polls; 0: default */
+	bool stamps;        /* record times in task_args.stamps; cannot be combined with `wide` */
 };
 
 /* Makes a new module with the entry TASK_ENTRY, which runs tasks of n kinds (1 to TASK_KINDS). A

@@ -24,7 +24,7 @@ const char *pass_rule_name(enum pass_rule rule)
 	return rule < PASS_RULES ? rule_names[rule] : "";
 }
 
-/* ---- telling ---- */
+/* ---- reporting findings ---- */
 static uint32_t lines_in(const char *text, size_t len)
 {
 	uint32_t n = 0;
@@ -56,7 +56,7 @@ static uint32_t line_of(const struct ptx_module *m, const struct ptx_func *f, ui
 	ptx_print(m, &all);
 	ptx_print_func(m, f, &one);
 	there = all.at && one.at ? strstr(all.at, one.at) : NULL;
-	/* Behind the body stands a brace. */
+	/* The closing brace follows the body. */
 	if (there)
 		line = lines_in(all.at, (size_t)(there - all.at) + one.len) -
 		       lines_of_body(f, at, f->body.len);
@@ -107,8 +107,8 @@ void verify_tell(struct verify_pair *p, enum pass_rule rule, uint32_t at, uint32
 		"%s: %s (kernel '%.200s'%s)", rule_names[rule], what, p->g->from->name, from);
 }
 
-/* ---- pairs ---- */
-/* By instruction. */
+/* ---- pairs of functions ---- */
+/* Lists the indices of a function's instructions. */
 static uint32_t *list_instructions(struct verify *v, const struct ptx_func *f, uint32_t *ret_n)
 {
 	uint32_t *to = ARENA_ARRAY(&v->arena, uint32_t, f->body.len + 1), n = 0;
@@ -251,7 +251,7 @@ static void look_at_registers(struct verify_pair *p)
 	}
 }
 
-/* ---- all of it ---- */
+/* ---- running all checks ---- */
 static bool begin(struct verify *v)
 {
 	const struct pass_result *r = v->r;
@@ -295,7 +295,7 @@ static void look_for_ids(struct verify *v)
 static void run_checks(struct verify *v)
 {
 	look_for_ids(v);
-	/* Calls add to them. */
+	/* The loop also visits pairs that verify_flow adds for calls. */
 	for (size_t i = 0; i < v->pairs.len && !v->failed; i++)
 		verify_flow(v->pairs.at[i]);
 	for (size_t i = 0; i < v->pairs.len && !v->failed; i++) {

@@ -23,33 +23,34 @@
 
 /* The property that a finding violates. The message begins with the name of the property. */
 enum pass_rule {
-	PASS_RULE_FLOW, /* instructions follow each other as in the original kernel */
-	PASS_RULE_CODE, /* instructions and their registers are as in the original kernel */
-	PASS_RULE_IDS,  /* ids are those of the kernel's own block */
+	PASS_RULE_FLOW, /* instructions have the same successors as in the original kernel */
+	PASS_RULE_CODE, /* instructions and their operands match the original kernel */
+	PASS_RULE_IDS,  /* each id read is that of the kernel's own block */
 	/* all paths meet the same barriers with the right thread counts, and no two kernels that
 	 * run side by side use the same barrier number */
 	PASS_RULE_BARRIERS,
 	/* lanes of a warp still execute together what they execute together in the original
 	 * kernel */
 	PASS_RULE_CONVERGENCE,
-	PASS_RULE_SHARED, /* shared variables do not overlap and keep their alignment */
+	PASS_RULE_SHARED, /* shared variables do not overlap, and keep their alignment */
 	/* no other code sets the carry flag between an instruction that sets it and one that reads
 	 * it */
 	PASS_RULE_CARRY,
-	PASS_RULE_PARAMS,   /* parameters are read at the kernel's own offsets */
-	PASS_RULE_GLOBALS,  /* module variables are the same objects */
-	PASS_RULE_ROUNDING, /* ptxas may contract the same products and sums (contract.h) */
+	PASS_RULE_PARAMS,  /* parameters are read at their original offsets */
+	PASS_RULE_GLOBALS, /* each module variable is the same object as in the original */
+	/* ptxas may contract the same products and sums as before (contract.h) */
+	PASS_RULE_ROUNDING,
 	PASS_RULES
 };
 const char *pass_rule_name(enum pass_rule rule); /* "flow" … */
 
 struct pass_result {
 	const struct ptx_module *m;
-	const struct ptx_func *f; /* the entry that was made */
+	const struct ptx_func *f; /* the entry that the pass created */
 	unsigned n;
-	const struct pass_kernel *kernels; /* the original kernels, each in its own module */
+	const struct pass_kernel *kernels; /* the original kernels, each with its original module */
 	const struct pass_record *record;
-	const struct pass_merged *form; /* NULL: one kernel, under its own name (pass_preempt) */
+	const struct pass_merged *form; /* NULL: one kernel that keeps its name (pass_preempt) */
 	/* If not NULL, *diverged becomes true if lanes of a woven form may still be diverged at a
 	 * barrier or warp operation (verify_meet.c), and the verifier does not report it. If NULL,
 	 * the verifier reports it as a finding. */
@@ -64,7 +65,7 @@ bool pass_verify(const struct pass_result *r, struct diag_list *diags);
 /* The hardware registers that a kernel's code may not read in a rewritten form. */
 struct pass_left {
 	bool id[PASS_IDS];
-	bool sizes; /* of shared memory: %dynamic_smem_size and %total_smem_size */
+	bool sizes; /* sizes of shared memory: %dynamic_smem_size and %total_smem_size */
 };
 #define PASS_LEFT_BLOCK                                      \
 	{                                                    \

@@ -112,7 +112,7 @@ bool verify_operand(
 		return plain->has_value || plain->kind != PTX_OPD_SPECIAL ||
 		       plain->value < PTX_SR_ENVREG || !strcmp(plain->name, now->name) ||
 		       differs(p, at);
-	default: /* text: names in it may be others */
+	default: /* raw text, which may contain renamed symbols */
 		return true;
 	}
 }
@@ -137,7 +137,7 @@ static const struct ptx_opd *callee_of(const struct ptx_stmt *s, unsigned *ret_a
 	return NULL;
 }
 
-/* Its own arguments, and behind them ids. */
+/* Checks that a call has the original arguments, which ids may follow. */
 static bool same_call(struct verify_pair *p, uint32_t at)
 {
 	const struct ptx_stmt *s = &p->q->body.at[at], *plain = &p->p->body.at[p->of[at]];
@@ -170,7 +170,7 @@ static bool same_call(struct verify_pair *p, uint32_t at)
 	return true;
 }
 
-/* ---- instructions ---- */
+/* ---- comparing instructions ---- */
 /* Returns whether a pass may insert s before an instruction. It may insert the arguments of a call,
  * and an `and` that removes exited lanes from a member mask. */
 static bool may_precede(const struct ptx_stmt *plain, const struct ptx_stmt *s)
@@ -193,7 +193,7 @@ static bool is_masked(struct verify_pair *p, uint32_t from, uint32_t at)
 	       verify_operand(p, &plain->opd[plain->n - 1], &and->opd[2], at);
 }
 
-/* `red` for an atomic, whose result the kernel must not read. */
+/* Returns whether `red` replaces an atomic whose result the kernel never reads. */
 static bool is_reduced(struct verify_pair *p, uint32_t at)
 {
 	const struct ptx_stmt *s = &p->q->body.at[at], *plain = &p->p->body.at[p->of[at]];

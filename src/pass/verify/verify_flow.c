@@ -16,12 +16,12 @@
 
 /* Used in place of a statement's index if no statement follows. The end of a function has the index
  * body.len instead. */
-#define NOWHERE (UINT32_MAX - 1) /* an endless loop, or a trap */
+#define NOWHERE (UINT32_MAX - 1) /* control flow ends in an endless loop or a trap */
 
 enum edge_kind { EDGE_ON, EDGE_TAKEN, EDGE_FALL, EDGE_TABLE };
 struct edge {
 	enum edge_kind kind;
-	uint32_t index; /* of a table */
+	uint32_t index; /* index in a branch table */
 };
 
 static bool is_return(const struct verify_pair *p, const struct ptx_stmt *s)
@@ -29,7 +29,7 @@ static bool is_return(const struct verify_pair *p, const struct ptx_stmt *s)
 	return s->mn->op == PTX_OP_ret || (p->entry && s->mn->op == PTX_OP_exit);
 }
 
-/* A vector of ids of which nobody wants any. */
+/* Returns whether s moves ids only to sinks, so that it has no effect. */
 static bool writes_nothing(const struct ptx_stmt *s)
 {
 	if (s->mn->op != PTX_OP_mov || s->n != 2 || s->opd[0].kind != PTX_OPD_VECTOR ||
@@ -64,7 +64,7 @@ static uint32_t target(const struct cfg *g, uint32_t at)
 	return b->n_succ ? block_begin(g, b->succ[0]) : NOWHERE;
 }
 
-/* The instruction that is met from a statement on. */
+/* Returns the first instruction that control reaches from a statement. */
 static uint32_t plain_from(const struct verify_pair *p, uint32_t at)
 {
 	uint32_t len = (uint32_t)p->p->body.len;
@@ -135,14 +135,14 @@ struct walk {
 	 * such code. */
 	uint32_t *seen, mark;
 	VEC(uint64_t) stack;
-	VEC(uint32_t) todo; /* beginnings of instructions to look at */
-	uint8_t *known;     /* those that were on todo */
-	/* the way in hand */
+	VEC(uint32_t) todo; /* statements that begin an instruction, still to be visited */
+	uint8_t *known;     /* statements that have been added to todo */
+	/* The path being followed: */
 	uint32_t from, want;
-	uint32_t from_now; /* the statement of the result that it begins at */
+	uint32_t from_now; /* statement of the rewritten code where the path begins */
 	struct edge e;
 	bool beginning, any, within;
-	bool again; /* it has been gone into once more */
+	bool again;
 };
 
 const struct ptx_stmt *verify_written(const struct cfg *g, uint32_t at, uint32_t reg)
@@ -261,7 +261,7 @@ static enum pass_rule rule_of(const struct walk *w, uint32_t met)
 									: PASS_RULE_FLOW;
 }
 
-/* Other than wanted: met is a plain statement, or the end. */
+/* Reports that a path reaches `met`, an original statement or the end, instead of w->want. */
 static void tell(struct walk *w, uint32_t at, uint32_t met)
 {
 	struct verify_pair *p = w->p;
@@ -288,7 +288,7 @@ static bool arrive(struct walk *w, uint32_t at, uint32_t met)
 		look_at(w, at);
 		return false;
 	}
-	/* Written twice: the other one decides again. */
+	/* If the branch is written twice, the second copy takes the same edge. */
 	if (!w->beginning && met == w->from && (w->e.kind == EDGE_TAKEN || w->e.kind == EDGE_FALL))
 		return true;
 	w->any = true;
@@ -303,7 +303,7 @@ static void reach_end(struct walk *w, uint32_t at)
 	w->any = true;
 }
 
-/* Ways on from a statement that leaves its block. */
+/* Continues the path after a branch or exit. */
 static void leave(struct walk *w, uint32_t at, bool within)
 {
 	const struct cfg *g = w->p->qg;
@@ -328,7 +328,7 @@ static void leave(struct walk *w, uint32_t at, bool within)
 	}
 }
 
-/* Up to where ways part, or what is met. */
+/* Follows the path to the next branch, or to the next instruction of the kernel. */
 static void step(struct walk *w, uint32_t at, bool within)
 {
 	struct verify_pair *p = w->p;

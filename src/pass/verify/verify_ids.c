@@ -53,13 +53,13 @@ static bool is_id_reg(struct verify_pair *p, unsigned id, uint32_t reg)
 	return p->g->id_reg[id] == reg;
 }
 
-/* by reads id `id`. */
+/* Returns whether statement `by` reads id `id`. */
 static bool reads_id(struct verify_pair *p, unsigned id, const struct ptx_stmt *by)
 {
 	const struct pass_merged *form = p->v->r->form;
 	const struct ptx_opd *o = &by->opd[1];
 
-	if (id == PASS_IDS) /* the fourth of a vector */
+	if (id == PASS_IDS) /* fourth component of a vector, always 0 */
 		return is_imm(o, 0);
 	if (id >= PASS_NTID)
 		return is_imm(o, p->g->from->block[id - PASS_NTID]);
@@ -118,7 +118,7 @@ static bool feeds_next(struct verify_pair *p, uint32_t at, uint32_t end)
 	       s[1].opd[1].reg == written_reg(s);
 }
 
-/* Finds the next component that is written, from *i on. */
+/* Finds the next destination component that is written, starting at *i. */
 static bool next_dest(const struct ptx_stmt *plain, bool all, uint32_t *i, struct ptx_opd *ret)
 {
 	const struct ptx_opd *d = &plain->opd[0];
@@ -161,7 +161,7 @@ static bool dynamic_bytes(struct verify_pair *p, uint32_t from, uint32_t end)
 	return true;
 }
 
-/* Checks that each register holds one id of one kernel. */
+/* Checks that no register holds two different ids. */
 void verify_id_registers(struct verify *v)
 {
 	for (unsigned i = 0; i < v->r->n * PASS_IDS; i++)

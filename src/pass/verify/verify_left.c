@@ -47,7 +47,8 @@ static unsigned look_at_func(const struct ptx_func *f, const struct pass_left *l
 
 	for (size_t i = 0; i < f->body.len; i++) {
 		struct ptx_stmt s = f->body.at[i];
-		uint32_t k = s.line >> PTX_LINE_BITS; /* kernel, from 1; 0: the only one */
+		/* number of the kernel plus 1; 0: there is only one kernel */
+		uint32_t k = s.line >> PTX_LINE_BITS;
 		struct look l = {&left[k ? MIN(k, n_left) - 1 : 0], NULL};
 
 		if (s.kind != PTX_INSN || !s.line)

@@ -21,7 +21,7 @@ struct meeting {
 	struct verify *v;
 	const struct cfg *g;
 	struct cfg_uniformity *u;
-	uint8_t *together; /* per block: lanes act together in the block or after it */
+	uint8_t *together; /* for each basic block: whether lanes must be together in it or later */
 };
 
 static bool is_gathering(const struct ptx_stmt *s)

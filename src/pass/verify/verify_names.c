@@ -37,8 +37,9 @@ static bool same_param(struct verify_pair *p, const struct ptx_sym *plain, uint6
 	uint32_t begin = form && p->entry ? form->of[p->k].param_offset : 0;
 
 	if (!p->entry && index_of_param(p->q, now) == NONE)
-		there = own = 0;          /* what it returns */
-	if (own == NONE && there == NONE) /* of a call; or too many to count */
+		there = own = 0; /* a return value */
+	/* a parameter of a call, or more parameters than can be compared */
+	if (own == NONE && there == NONE)
 		return true;
 	if (own != NONE && there != NONE && plain->bytes == now->bytes &&
 		plain_offset + own + begin == offset + there)
@@ -65,7 +66,7 @@ static bool is_dynamic(const struct ptx_sym *sym)
 	return sym->linkage & PTX_EXTERN && sym->bytes == 0;
 }
 
-/* A place in the array that the entry of several kernels has. */
+/* Checks the position of a shared variable in the pool, the array that all kernels share. */
 static bool same_place(struct verify_pair *p, const struct ptx_sym *plain, uint64_t plain_offset,
 	const struct ptx_sym *now, uint64_t offset, uint32_t at)
 {
@@ -90,7 +91,7 @@ static bool same_place(struct verify_pair *p, const struct ptx_sym *plain, uint6
 	return false;
 }
 
-/* ---- variables, functions ---- */
+/* ---- variables and functions ---- */
 static bool is_name_char(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -188,7 +189,7 @@ static bool same_symbol(
 
 	for (size_t i = 0; i < g->syms.len; i++)
 		if (g->syms.at[i].plain == plain) {
-			/* A function, as each caller has it. */
+			/* A function may have several copies: one for each caller. */
 			if (g->syms.at[i].now == now)
 				return true;
 			if (plain->kind != PTX_SYM_FUNC)
@@ -227,7 +228,7 @@ bool verify_name(struct verify_pair *p, const struct ptx_sym *plain, uint64_t pl
 	const struct ptx_sym *now, uint64_t offset, uint32_t at)
 {
 	if (!plain || !now)
-		return true; /* a name that nobody declares */
+		return true; /* a name that is not declared */
 	if (plain->kind == PTX_SYM_LABEL || plain->kind == PTX_SYM_PROTO)
 		return plain->kind == now->kind || told_other(p, plain, now, NULL, at);
 	if (plain->kind == PTX_SYM_PARAM && now->kind == PTX_SYM_PARAM)
@@ -250,7 +251,7 @@ bool verify_name(struct verify_pair *p, const struct ptx_sym *plain, uint64_t pl
 	return false;
 }
 
-/* ---- where shared memory lies ---- */
+/* ---- layout of shared memory ---- */
 static bool overlap(const struct verify_place *a, const struct verify_place *b)
 {
 	return a->at < b->at + b->bytes && b->at < a->at + a->bytes;

@@ -13,9 +13,10 @@ struct order {
 	struct verify *v;
 	uint8_t *seen;
 	VEC(uint32_t) todo;
-	/* per kernel: whether a call may reach a barrier */
+	/* for each kernel: whether a call may reach a barrier */
 	const bool *calls_barrier;
-	uint32_t found[CTL_MAX_MERGED]; /* per kernel: a barrier of it that is reachable, or NONE */
+	/* for each kernel: index of a reachable barrier of that kernel, or NONE */
+	uint32_t found[CTL_MAX_MERGED];
 };
 
 static bool waits(const struct order *o, uint32_t at, unsigned *ret_k)

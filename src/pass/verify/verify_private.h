@@ -18,7 +18,7 @@ struct verify;
 struct verify_sym {
 	const struct ptx_sym *plain, *now;
 };
-/* A shared variable that has become part of an array. */
+/* A shared variable that became part of an array. */
 struct verify_place {
 	const struct ptx_sym *plain;
 	uint64_t at, bytes;
@@ -27,16 +27,18 @@ struct verify_place {
  * all callees of the kernel. */
 struct verify_kernel {
 	const struct pass_kernel *from;
-	const struct ptx_func *f; /* plain */
-	uint32_t threads;         /* of its block, in whole warps */
-	uint32_t first, end;      /* the range of the entry's threads that reach its code */
-	struct cfg_uniformity *u; /* of the original kernel; NULL: not computed yet */
-	bool in_parts;            /* it has several entry points, each for some of these threads */
+	const struct ptx_func *f; /* the original function */
+	uint32_t threads;         /* threads per block, rounded up to whole warps */
+	/* range [first, end) of the entry's threads that reach its code */
+	uint32_t first, end;
+	struct cfg_uniformity *u; /* uniformity of the original kernel; NULL: not computed yet */
+	bool in_parts;            /* has several entry points, each for a part of these threads */
 	bool has_code, has_shared, has_barriers;
 	VEC(struct verify_sym) syms;
 	VEC(struct verify_place) places;
-	uint8_t barrier[16];       /* barrier numbers in the rewritten code; 255: not known yet */
-	uint32_t id_reg[PASS_IDS]; /* registers that hold its ids, or NONE */
+	/* new number of each barrier in the rewritten code; 255: not known yet */
+	uint8_t barrier[16];
+	uint32_t id_reg[PASS_IDS]; /* for each id: the register that holds it, or NONE */
 };
 
 /* An original function and its counterpart in the rewritten code. */
@@ -44,15 +46,16 @@ struct verify_pair {
 	struct verify *v;
 	unsigned k; /* whose */
 	struct verify_kernel *g;
-	const struct ptx_func *p, *q; /* original, and rewritten */
+	const struct ptx_func *p, *q; /* p: the original; q: the rewritten function */
 	struct cfg *pg, *qg;
 	bool entry;
-	bool leaves;       /* exits are real, as in the original kernel */
-	bool again;        /* a block may follow another */
-	uint32_t entry_at; /* the first instruction of p */
-	uint32_t *of;      /* by statement of q: the statement of p that it implements, or NONE */
-	uint32_t *reg;     /* by register of p: q's, or NONE */
-	uint32_t *back;    /* the other way round */
+	bool leaves;       /* exits end the thread, as in the original kernel */
+	bool again;        /* another block of the grid may follow in the same thread */
+	uint32_t entry_at; /* index of the first instruction of p */
+	/* for each statement of q: the statement of p that it implements, or NONE */
+	uint32_t *of;
+	uint32_t *reg;  /* for each register of p: the register of q, or NONE */
+	uint32_t *back; /* for each register of q: the register of p, or NONE */
 };
 
 struct verify {
@@ -61,21 +64,25 @@ struct verify {
 	struct arena arena;
 	struct cfg *host;
 	struct verify_kernel kernel[CTL_MAX_MERGED];
-	VEC(struct verify_pair *) pairs; /* of the entry first, one for each kernel */
-	const struct ptx_sym *pool;      /* the array that holds shared memory, once known */
-	VEC(uint64_t) told;              /* findings reported so far, to report each once */
+	/* first one pair per kernel for the entry, then one per callee */
+	VEC(struct verify_pair *) pairs;
+	/* the array that holds shared memory; NULL: not known yet */
+	const struct ptx_sym *pool;
+	/* keys of reported findings, so that none is reported twice */
+	VEC(uint64_t) told;
 	unsigned found;
-	bool failed; /* out of memory */
+	bool failed; /* true once memory runs out */
 };
 
 /* Reports a finding. `at` is a statement of p->q, and `plain` is a statement of p->p; each of them
  * may be NONE. */
 void verify_tell(struct verify_pair *p, enum pass_rule rule, uint32_t at, uint32_t plain,
 	const char *fmt, ...) HD_PRINTF(5, 6);
-/* Adds a pair for a called function, unless there is one. */
+/* Adds the pair of a called function, if it does not exist yet. */
 void verify_add_pair(
 	struct verify *v, unsigned k, const struct ptx_func *plain, const struct ptx_func *now);
-struct verify_pair *verify_owner(struct verify *v, uint32_t at); /* of a statement of the entry */
+/* Pair that a statement of the entry belongs to, or NULL. */
+struct verify_pair *verify_owner(struct verify *v, uint32_t at);
 const char *verify_text(struct verify_pair *p, const struct ptx_func *f, uint32_t at);
 
 /* verify_flow.c: checks the paths between instructions. */
@@ -91,11 +98,11 @@ bool verify_reg(struct verify_pair *p, uint32_t plain, uint32_t now, uint32_t at
 bool verify_operand(
 	struct verify_pair *p, const struct ptx_opd *plain, const struct ptx_opd *now, uint32_t at);
 
-/* verify_names.c: what operands name. */
+/* verify_names.c: checks the symbols that operands name. */
 bool verify_name(struct verify_pair *p, const struct ptx_sym *plain, uint64_t plain_offset,
 	const struct ptx_sym *now, uint64_t offset, uint32_t at);
 void verify_places(struct verify *v);
-/* Whether two kernels share some shared memory. */
+/* Returns whether the shared memory of two kernels overlaps. */
 bool verify_share_places(const struct verify_kernel *a, const struct verify_kernel *b);
 /* Returns the offset of a parameter in the rewritten code's parameter buffer; NONE if sym is no
  * parameter. */
@@ -106,11 +113,13 @@ bool verify_ids(struct verify_pair *p, uint32_t from, uint32_t end);
 void verify_id_registers(struct verify *v);
 void verify_barrier(struct verify_pair *p, uint32_t from, uint32_t end);
 void verify_forms(struct verify_pair *p);
-void verify_threads(struct verify *v);     /* who comes to which code */
-void verify_disjoint(struct verify *v);    /* kernels that share a resource */
-void verify_convergence(struct verify *v); /* ways that were not there */
-void verify_order(struct verify *v);       /* verify_order.c: barriers of two kernels */
-void verify_meetings(struct verify *v);    /* verify_meet.c: lanes of woven forms */
+void verify_threads(struct verify *v);  /* checks which threads reach which code */
+void verify_disjoint(struct verify *v); /* checks kernels that share barriers or shared memory */
+/* Checks that lanes do not diverge where they are together in the original. */
+void verify_convergence(struct verify *v);
+/* verify_order.c: checks the order of the barriers of two kernels. */
+void verify_order(struct verify *v);
+void verify_meetings(struct verify *v); /* verify_meet.c: checks woven forms */
 void verify_carry(struct verify_pair *p);
 void verify_rounding(struct verify_pair *p); /* verify_rounding.c */
 

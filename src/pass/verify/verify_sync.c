@@ -19,7 +19,7 @@ static unsigned number_at(const struct ptx_stmt *s)
 	return ptx_has_mod(s->mn, "red") ? 1 : 0;
 }
 
-/* The count of threads; NULL: all of the block. */
+/* Returns the barrier's thread count; NULL: all threads of the block. */
 static const struct ptx_opd *count_of(const struct ptx_stmt *s)
 {
 	unsigned red = number_at(s);
@@ -43,7 +43,7 @@ static void wrong(struct verify_pair *p, uint32_t at, const char *why)
 		verify_text(p, p->q, at), verify_text(p, p->p, p->of[at]), why);
 }
 
-/* ---- one barrier ---- */
+/* ---- checking one barrier ---- */
 static void same_number(
 	struct verify_pair *p, uint32_t at, const struct ptx_stmt *s, const struct ptx_stmt *plain)
 {
@@ -127,7 +127,7 @@ void verify_barrier(struct verify_pair *p, uint32_t from, uint32_t end)
 			at = i;
 		}
 	if (!is_barrier(plain))
-		return; /* of a cluster: nobody changes it */
+		return; /* a barrier of a cluster, which passes do not change */
 	if (at == NONE) {
 		wrong(p, from, "it is none");
 		return;
@@ -149,7 +149,7 @@ void verify_barrier(struct verify_pair *p, uint32_t from, uint32_t end)
 		verify_operand(p, &plain->opd[plain->n - 1], &s->opd[s->n - 1], at);
 }
 
-/* ---- what comes behind a kernel ---- */
+/* ---- code that follows a kernel ---- */
 /* Marks basic blocks of the entry:
  * - 2 if code of the kernel can run before the block, so that all of the block can follow that code
  * - 1 if the block contains code of the kernel, but 2 does not apply
@@ -196,7 +196,7 @@ static uint32_t find_behind(const struct verify_pair *p)
 	return NONE;
 }
 
-/* Whose threads leave is the last that they run. */
+/* Reports code that follows a kernel whose threads may have exited. */
 static void look_behind(struct verify_pair *p)
 {
 	uint32_t at = find_behind(p);
@@ -233,7 +233,7 @@ void verify_forms(struct verify_pair *p)
 			wrong(p, i, "it is .aligned, but the lanes of a warp may arrive diverged");
 }
 
-/* ---- who comes where ---- */
+/* ---- which threads reach which code ---- */
 struct range {
 	uint32_t first, end;
 };
@@ -416,7 +416,7 @@ static void look_at_comers(struct verify *v, uint32_t at, const struct range *al
 			"the kernel",
 			r.first, r.end, verify_text(p, p->q, at), p->g->first, p->g->end);
 	if (!is_barrier(s) || (p && count && count_of(&p->p->body.at[p->of[at]])))
-		return; /* it says itself how many */
+		return; /* the original barrier has a thread count itself */
 	if (p && p->g->in_parts)
 		r = (struct range){p->g->first, p->g->end};
 	if (count ? is_imm(count) && count->value == r.end - r.first
@@ -428,7 +428,7 @@ static void look_at_comers(struct verify *v, uint32_t at, const struct range *al
 		verify_text(p, p->q, at), r.first, r.end);
 }
 
-/* The first thread is number 0 of its block. */
+/* Checks that the ids of the kernel's threads begin at 0. */
 static void look_at_first(struct verify *v, unsigned k)
 {
 	const struct ptx_func *f = v->r->f;
@@ -482,8 +482,8 @@ void verify_threads(struct verify *v)
 	}
 }
 
-/* ---- what there is one of ---- */
-/* Side by side, a number is one kernel's. */
+/* ---- resources that kernels must not share ---- */
+/* Reports barrier numbers that two kernels use at the same time. */
 static void compare_numbers(struct verify *v, unsigned k, unsigned other)
 {
 	for (unsigned i = 0; i < 16; i++)
@@ -503,7 +503,7 @@ static bool shares(const struct verify_kernel *g)
 	return g->has_shared || g->has_barriers;
 }
 
-/* Side by side. */
+/* Returns whether no thread runs both kernels. */
 static bool are_disjoint(const struct verify_kernel *a, const struct verify_kernel *b)
 {
 	return a->end <= b->first || b->end <= a->first;
@@ -512,12 +512,13 @@ static bool are_disjoint(const struct verify_kernel *a, const struct verify_kern
 struct search {
 	struct verify *v;
 	struct verify_pair *from;
-	bool shares[CTL_MAX_MERGED]; /* by kernel: it has memory or barriers of from's, too */
+	/* for each kernel: whether it shares memory or barriers with kernel `from` */
+	bool shares[CTL_MAX_MERGED];
 	uint8_t *seen;
 	VEC(uint32_t) todo;
 };
 
-/* All threads of the entry, or of the kernel alone. */
+/* Returns whether a statement is a barrier for all threads of the entry or of the kernel. */
 static bool holds_all(const struct search *s, const struct ptx_stmt *stmt)
 {
 	const struct ptx_opd *count = is_barrier(stmt) ? count_of(stmt) : NULL;
@@ -546,7 +547,7 @@ static void search_behind(struct search *s, uint32_t block)
 			add(s, b->succ[i]);
 }
 
-/* Both have a number for a barrier. */
+/* Returns whether two kernels use a common barrier number. */
 static bool share_numbers(const struct verify_kernel *a, const struct verify_kernel *b)
 {
 	for (unsigned i = 0; i < 16; i++)
@@ -607,7 +608,7 @@ static void search_block(struct search *s, uint32_t at)
 	search_behind(s, g->block_of[b->first]);
 }
 
-/* One after the other: a barrier stands between them. */
+/* Checks that a barrier separates kernel k from code that uses the same memory or barriers. */
 static void search_ways(struct verify *v, unsigned k)
 {
 	const struct cfg *g = v->host;
@@ -618,7 +619,7 @@ static void search_ways(struct verify *v, unsigned k)
 		s.shares[i] = shares_with(&v->kernel[k], &v->kernel[i]);
 	for (uint32_t b = 0; b < g->n && !v->failed; b++)
 		for (uint32_t i = g->at[b].end; i-- > g->at[b].first;)
-			if (s.from->of[i] != NONE) { /* the last of its statements there */
+			if (s.from->of[i] != NONE) { /* the kernel's last statement in this block */
 				if (i + 1 < g->at[b].end)
 					search_block(&s, i + 1);
 				else
@@ -631,7 +632,7 @@ static void search_ways(struct verify *v, unsigned k)
 	VEC_FREE(&s.todo);
 }
 
-/* Silent code has words of its own. */
+/* Code that belongs to no kernel must not access the kernels' shared memory. */
 struct naming {
 	const struct ptx_sym *sym;
 	bool found;

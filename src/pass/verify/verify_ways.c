@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- carry ---- */
+/* ---- the carry flag ---- */
 struct carry {
 	struct verify_pair *p;
 	const struct cfg *g;
@@ -36,7 +36,7 @@ static bool find_writer(struct carry *c, uint32_t block, uint32_t end)
 		if (!e.writes_cc)
 			continue;
 		c->p->v->failed |= !VEC_PUSH(&c->writers, i);
-		/* Under a guard the one before it counts, too. */
+		/* If this one has a guard, an earlier one may set the flag, too. */
 		if (c->g->f->body.at[i].guard == PTX_NO_REG)
 			return true;
 	}
@@ -126,7 +126,7 @@ void verify_carry(struct verify_pair *p)
 	VEC_FREE(&c.writers);
 }
 
-/* ---- lanes that come together ---- */
+/* ---- convergence of lanes ---- */
 struct lanes {
 	struct verify *v;
 	const struct cfg *g;
@@ -135,7 +135,7 @@ struct lanes {
 	/* by node of chains: true if lanes of a warp may have different values there */
 	uint8_t *differs;
 	VEC(uint32_t) todo;
-	uint32_t *list, *seen, mark; /* of blocks */
+	uint32_t *list, *seen, mark; /* for walks over blocks */
 };
 
 /* Returns whether s loads heddle's own data in shared memory. The verifier takes for granted that
@@ -228,7 +228,7 @@ static void find_differing(struct lanes *l)
 	for (uint32_t d = 0; d < c->n_defs; d++)
 		if (result_of(l, &body[c->def[d].stmt]) == RESULT_DIFFERS)
 			note_differs(l, d);
-	/* A register that nothing writes may hold anything. */
+	/* The value of a register that nothing writes may differ. */
 	for (uint32_t u = c->n_defs; u < c->n_defs + c->n_uses; u++)
 		if (c->only[u] == CFG_NONE)
 			note_differs(l, u);

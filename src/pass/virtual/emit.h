@@ -59,10 +59,11 @@
  * Layout: two claims {x, y, z, blocks} of 16 bytes, each with a check word, and then the leader's
  * other data. */
 #define SLOT_DECL       ".shared .align 16 .b8 hd_slot[128];\n"
-#define PASS_SLOT_BYTES 128 /* static shared memory that emitted code adds */
+#define PASS_SLOT_BYTES 128 /* bytes of static shared memory that emitted code adds */
 /* the last ticket claimed; it determines the size of the next claim */
-#define S_LAST   "[hd_slot+32]"
-#define S_LAST64 "[hd_slot+32]" /* in the largest grids: 64 bits, and it determines the ids */
+#define S_LAST "[hd_slot+32]"
+/* 64-bit value for the largest grids, where it also determines the ids */
+#define S_LAST64 "[hd_slot+32]"
 /* completes "[REGISTER" to the address of a claim's check value; the register holds the claim's
  * address */
 #define S_CHECK "+40]"
@@ -70,8 +71,9 @@
 #define S_TURN "[hd_slot+44]"
 /* two words: 1 + the SM on which this worker is counted (0: it is not counted), and the
  * complement */
-#define S_SM    "[hd_slot+48]"
-#define S_CLAIM "[hd_slot+64]" /* blocks requested by the early claim; and the complement */
+#define S_SM "[hd_slot+48]"
+/* two words: blocks that the early claim requests, and the complement */
+#define S_CLAIM "[hd_slot+64]"
 /* two words: kind of the worker's first claim (CLAIM_*, or 0 for none), and the complement */
 #define S_SPECIAL "[hd_slot+72]"
 
@@ -93,14 +95,14 @@
  * 4 for each count or word that precedes the wanted one. */
 #define R_COUNT      "+80]"
 #define R_WORDS      "+88]"
-#define R_FAILED     "+112]" /* tasks only: the first round that some threads did not reach */
+#define R_FAILED     "+112]" /* only for tasks: the first round that some threads did not reach */
 #define ROUND_BASE   "0x5a17c0de"
 #define ROUND_BASE_2 "0xb42f81bc"
 
-/* Special values of a slot's block count: */
+/* Special values of the block count in a slot: */
 #define SLOT_LEAVE "0"
 #define SLOT_RELAY "-1"
-/* Values of the leader's claim register that are not tickets: */
+/* Special values of the leader's claim register, which are no tickets: */
 #define CLAIM_NONE  "-2" /* nothing claimed yet */
 #define CLAIM_LEAVE "-1"
 #define CLAIM_RELAY "-3"
@@ -112,7 +114,7 @@
 /* Grids of at least this many blocks use 64-bit tickets, and their workers make no early claims. */
 #define TICKETS_32 "0xf0000000"
 
-/* %hd_p0: this thread is not the leader. */
+/* Sets %hd_p0 if this thread is not the leader. */
 #define NOT_LEADER                         \
 	"mov.u32 %hd_r0, %tid.x;\n"        \
 	"mov.u32 %hd_r1, %tid.y;\n"        \

@@ -29,7 +29,7 @@
 
 #include <errno.h>
 
-/* An instruction that ptxas must not remove. It stands on paths that are never taken. */
+/* An instruction that ptxas does not remove, for paths that are never taken. */
 #define NEVER "nanosleep.u32 77;\n"
 
 /* Emits, before the body, the edges into the tails. These edges are never taken. */
@@ -41,7 +41,7 @@ void pass_tails_begin(struct pass_writer *w, const struct pass_tails_put *t)
 			    "@%hd_pa bra $hd_never;\n");
 }
 
-/* The last operand is replaced by the branch's own predicate. */
+/* The caller replaces the last operand by the predicate of the branch. */
 static const char never_too[] = "ld.param.u32 %hd_n, " A_NEVER ";\n"
 				"setp.ne.and.u32 %hd_pa, %hd_n, 0, %hd_pa;\n";
 
@@ -60,7 +60,7 @@ static void put_branch(struct pass_writer *w, const struct pass_tail *t,
 	pass_last(w)->guard_negated = negated;
 	if (!t->falls)
 		return;
-	rest = ptx_copy_stmt(w->m, s); /* all remaining threads take it */
+	rest = ptx_copy_stmt(w->m, s); /* all threads that did not branch away take this exit */
 	rest.guard = PTX_NO_REG;
 	rest.guard_negated = false;
 	pass_copy(w, &rest);
@@ -160,7 +160,7 @@ static void emit_jump_to_start(struct copying *c)
 static void copy_blocks(struct copying *c)
 {
 	const struct ptx_func *f = c->g->f;
-	/* skipped: depth at which an unused scope opened; 0: none */
+	/* skipped: brace depth at which an unused scope began; 0: none */
 	unsigned depth = 0, skipped = 0;
 
 	for (size_t i = 0; i < f->body.len && c->w->error == 0; i++) {

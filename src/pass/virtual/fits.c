@@ -22,7 +22,7 @@ bool pass_needs_copy(const struct pass_place *at, const struct pass_callee *c)
 	return any || (c->shared && (at->shared || at->dynamic_bytes));
 }
 
-/* ---- conditions that forbid a place ---- */
+/* ---- conditions under which a place cannot hold a kernel ---- */
 
 /* The condition of facts that forbid every place: the kernel cannot run in a launch of other
  * kernels and cannot be rewritten at all. */
@@ -32,7 +32,7 @@ static bool is_always_forbidden(const struct pass_place *at)
 	return true;
 }
 
-/* Exited threads stay alive. */
+/* Returns whether exited threads stay alive in this place. */
 static bool joins_exits(const struct pass_place *at)
 {
 	return !at->real_exits;
@@ -77,7 +77,7 @@ static bool knows_barriers(const struct pass_place *at)
 	return at->threads || at->barrier_first || !at->real_exits;
 }
 
-/* A barrier with a count would wait for exited threads. */
+/* Returns whether a barrier with a thread count would wait for exited threads. */
 static bool counts_or_ends(const struct pass_place *at)
 {
 	return at->threads || !at->real_exits;

@@ -68,7 +68,8 @@ static void put_address(struct pass_writer *w, const struct ptx_func *f,
 {
 	const struct ptx_opd *from = &s->opd[1];
 
-	if (from->kind == PTX_OPD_REG) { /* generic and .param addresses are the same now */
+	/* params are in memory, so generic and .param addresses are the same */
+	if (from->kind == PTX_OPD_REG) {
 		pass_emit(w, "mov.b64 %s, %s;", at->params, at->params);
 		pass_last(w)->opd[1] = *from;
 	} else {

@@ -66,14 +66,14 @@ void pass_barrier_0(struct pass_writer *w, const struct pass_place *at)
 		pass_emit(w, "barrier.sync %u;\n", at->barrier_first);
 }
 
-/* ---- in the body ---- */
+/* ---- barriers in the body ---- */
 /* Computes the offset of the 32-bit word for the reduction two rounds ahead. That word is unused
  * after a round. Uses %hd_n. */
 static const char find_word[] = "add.u32 %hd_n, %hd_w, 2;\n"
 				"and.b32 %hd_n, %hd_n, 3;\n"
 				"shl.b32 %hd_n, %hd_n, 2;\n";
 
-/* Adds the address of the rounds' words to reg; uses scratch. */
+/* Adds the address of the rounds' words to `reg`. Clobbers `scratch`. */
 static void add_slot(
 	struct pass_writer *w, const struct pass_place *at, const char *reg, const char *scratch)
 {
@@ -128,7 +128,7 @@ void pass_round_barrier(
 		    "shl.b32 %hd_ra, %hd_ra, 2;\n");
 	add_slot(w, at, "%hd_ra", "%hd_rb");
 	pass_put(w, "red.shared.add.u32 [%hd_ra" R_WORDS ", %hd_n;\n");
-	pass_gather(w, at); /* %hd_n is free again */
+	pass_gather(w, at); /* %hd_n is no longer needed */
 	pass_barrier_0(w, at);
 	pass_put(w, "ld.volatile.shared.u32 %hd_ra, [%hd_ra" R_WORDS ";\n"
 		    "add.u32 %hd_w, %hd_w, 1;\n"
@@ -157,7 +157,7 @@ void pass_round_failed(struct pass_writer *w, const struct pass_place *at)
 			at->slot, at->end->name);
 }
 
-/* ---- around the body ---- */
+/* ---- setup before the body ---- */
 void pass_rounds_declare(struct pass_writer *w, const struct pass_place *at)
 {
 	if (!pass_has_rounds(at))
@@ -166,7 +166,7 @@ void pass_rounds_declare(struct pass_writer *w, const struct pass_place *at)
 		    "mov.u32 %hd_w, 0;\nmov.u32 %hd_g, " ROUND_BASE_2 ";\n");
 }
 
-/* Run by the leader, before the worker's first barrier. */
+/* The leader executes this code before the worker's first barrier. */
 void pass_rounds_clear(struct pass_writer *w, const struct pass_place *at)
 {
 	if (pass_has_rounds(at))
@@ -175,7 +175,7 @@ void pass_rounds_clear(struct pass_writer *w, const struct pass_place *at)
 			    "st.shared.v2.u32 [hd_slot+96], {%hd_r0, %hd_r0};\n");
 }
 
-/* Adds the block's number of threads to %hd_g. */
+/* Adds the number of the block's threads to %hd_g. */
 static void expect_all(struct pass_writer *w, const struct pass_place *at)
 {
 	if (at->count)

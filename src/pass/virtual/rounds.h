@@ -18,9 +18,9 @@ void pass_gather(struct pass_writer *w, const struct pass_place *at);
 void pass_own_barrier(struct pass_writer *w, const struct pass_place *at);
 /* Emits a barrier for only the threads of the kernel (at->threads). */
 void pass_among_barrier(struct pass_writer *w, const struct pass_place *at);
-/* Emits the kernel's barrier 0. */
+/* Emits barrier 0 of the kernel. */
 void pass_barrier_0(struct pass_writer *w, const struct pass_place *at);
-/* Barriers that not all threads reach. */
+/* Functions for barriers that not all threads reach. */
 void pass_rounds_declare(struct pass_writer *w, const struct pass_place *at);
 void pass_rounds_clear(struct pass_writer *w, const struct pass_place *at);
 void pass_round_barrier(
@@ -33,7 +33,7 @@ void pass_round_answer(struct pass_writer *w, const struct pass_place *at);
 /* emit_tails.c: copies of the exit paths, for branches from code that may still reach a barrier. */
 struct pass_tails_put {
 	const struct pass_place *at;
-	/* label of each path, set when its branch is written */
+	/* label of each path; set when the path's branch is written */
 	struct ptx_sym *label[PASS_MAX_TAILS];
 };
 typedef void pass_put_fn(void *user, size_t at, const struct ptx_stmt *s, struct ptx_sym *end);

@@ -10,10 +10,10 @@
 #include "pass/analysis/body.h"
 #include "pass/virtual/writer.h"
 
-struct pass_move { /* new location of a variable in shared memory */
+struct pass_move { /* where a variable is moved in shared memory */
 	const struct ptx_sym *from;
-	uint32_t at;      /* offset in bytes from the moved variables' common base */
-	const char *base; /* a register to use as base instead; NULL: the common base */
+	uint32_t at;      /* byte offset from the base */
+	const char *base; /* base register; NULL: the common base of all moved variables */
 };
 
 /* The place of a body in other code, and the operands that the body gets there. A field that is
@@ -34,7 +34,7 @@ struct pass_place {
 	 * numbers, except for barriers that replace its barrier 0. */
 	uint32_t threads;
 	uint8_t barrier_first, own_barrier, among_barrier;
-	bool filled_up; /* extra threads fill up the last warp and return at once */
+	bool filled_up; /* extra threads in the last warp return at once */
 
 	/* Operands that are known only at run time (ctl/task.h), in 32-bit registers:
 	 * - barrier: the number that replaces barrier 0, which is then the body's only barrier
@@ -51,7 +51,7 @@ struct pass_place {
 	 * barriers */
 	bool whole_warps;
 
-	struct ptx_sym *shared;    /* the variable that holds all moved variables */
+	struct ptx_sym *shared;    /* variable that contains all moved variables */
 	const char *dynamic_bytes; /* size of dynamic shared memory that the launch requests */
 	const struct pass_move *moves;
 	size_t n_moves;
@@ -59,22 +59,22 @@ struct pass_place {
 	/* a 64-bit register with the address of the parameters in global memory, in the layout of a
 	 * launch; NULL: in parameter space */
 	const char *params;
-	bool params_anywhere; /* `params` is a generic address, not one of global memory */
+	bool params_anywhere; /* `params` is a generic address; false: a global address */
 
 	/* Exits. */
 	/* True if threads that exit from the body really exit. Control flow and the form of
 	 * barriers then stay unchanged. */
 	bool real_exits;
-	struct ptx_sym *end; /* else: the label that all exits lead to */
+	struct ptx_sym *end; /* if exits are not real: the label to which all of them lead */
 	/* true if other code with the same threads, barriers and shared memory follows the body:
 	 * another block or another kernel */
 	bool followed;
 
-	/* The worker around the body. */
-	bool merged;                    /* the worker runs other kernels, too (merge.c) */
-	bool pull_ahead;                /* the worker may claim early */
-	enum pass_order order;          /* how tickets map to blocks */
-	const struct ptx_sym *declared; /* a variable declared before the body */
+	/* The worker that contains the body. */
+	bool merged;                    /* the worker also runs other kernels (merge.c) */
+	bool pull_ahead;                /* the worker may claim blocks early */
+	enum pass_order order;          /* mapping from tickets to blocks */
+	const struct ptx_sym *declared; /* a variable that is declared before the body */
 };
 
 /* fits.c: returns whether the body works at the place; if not, *ret_why says why. Changes
@@ -95,7 +95,7 @@ static inline bool pass_has_rounds(const struct pass_place *at)
 bool pass_put_param(struct pass_writer *w, const struct ptx_func *f, const struct pass_place *at,
 	const struct ptx_stmt *s);
 void pass_virtual_regs(struct pass_writer *w);
-/* Appends f's body to w, changed as `at` requires. */
+/* Appends f's body to w with the changes that `at` requires. */
 int pass_put_body(struct pass_writer *w, const struct ptx_func *f, const struct pass_place *at);
 
 #endif

@@ -31,12 +31,13 @@ struct virt {
 	struct pass_writer *w;
 	const struct pass_facts *facts;
 	const struct pass_place *v;
-	struct ptx_func **copies; /* copy of each callee; NULL: the callee is called unchanged */
+	/* for each callee: its copy; NULL: the callee is called unchanged */
+	struct ptx_func **copies;
 	const struct ptx_func *f;
 	bool is_entry;
-	size_t at;         /* index of the entry's current statement */
-	uint32_t *numbers; /* instruction numbers of f's statements; NULL: not recorded */
-	uint64_t *read;    /* registers that f reads; NULL: atomics stay unchanged */
+	size_t at;         /* index of the entry statement that is being rewritten */
+	uint32_t *numbers; /* for each statement of f: its instruction number; NULL: not recorded */
+	uint64_t *read;    /* bit set of registers that f reads; NULL: atomics stay unchanged */
 };
 
 void pass_virtual_regs(struct pass_writer *w)
@@ -84,7 +85,7 @@ static const char *replacement(const struct pass_place *v, uint64_t special)
 	return special == PTX_SR_DYNAMIC_SMEM ? v->dynamic_bytes : NULL;
 }
 
-/* Emits dest = text, with 16 or 32 bits. */
+/* Emits dest = text for a 16-bit or 32-bit destination. */
 static void write_id(struct virt *x, const struct ptx_opd *dest, bool narrow, const char *text)
 {
 	if (text[0] == '[') {
@@ -148,7 +149,7 @@ static bool virtual_id(struct virt *x, const struct ptx_stmt *s)
 		return false;
 	if (s->mn->op == PTX_OP_mov) {
 		write_id(x, &s->opd[0], is_narrow(s), text);
-	} else { /* cvt: a register replaces the source */
+	} else { /* cvt: the source is replaced by a register */
 		copy = ptx_copy_stmt(x->w->m, s);
 		pass_emit(x->w, text[0] == '[' ? "ld.param.u32 %%hd_n, %s;" : "mov.u32 %%hd_n, %s;",
 			text);
@@ -180,7 +181,7 @@ static void place_barrier(struct virt *x, struct ptx_stmt *s)
 		opd[at].name = NULL;
 	}
 	if (!x->v->threads || s->n != at + 1 + behind)
-		return; /* all threads take part, or the barrier has a count already */
+		return; /* all threads take part, or the barrier already has a thread count */
 	memmove(opd + at + 2, opd + at + 1, behind * sizeof(*opd));
 	opd[at + 1] = (struct ptx_opd){.kind = PTX_OPD_IMM, .has_value = 1, .value = x->v->threads};
 	if (x->v->count)
@@ -188,7 +189,7 @@ static void place_barrier(struct virt *x, struct ptx_stmt *s)
 	s->n++;
 }
 
-/* bar.sync -> barrier.sync; ".aligned" is dropped. */
+/* Returns bar.sync as barrier.sync, and drops ".aligned". */
 static const struct ptx_mnem *apart_form(struct ptx_module *m, const struct ptx_mnem *mn)
 {
 	char text[128];
@@ -257,7 +258,7 @@ static bool is_handed_down(const struct pass_place *v, const struct pass_callee 
 	return c->reads[d] && v->id[d] && (v->id[d][0] < '0' || v->id[d][0] > '9');
 }
 
-/* Declares a .param for one argument and stores text in it. */
+/* Declares a .param for one argument, and emits the store of `text` to it. */
 static struct ptx_opd one_argument(struct virt *x, const char *text)
 {
 	unsigned number = x->w->m->fresh++;
@@ -301,7 +302,7 @@ static bool virtual_call(struct virt *x, const struct ptx_stmt *s)
 		opd[at + 1] = (struct ptx_opd){.kind = PTX_OPD_TUPLE};
 	if (opd[at + 1].kind != PTX_OPD_TUPLE || opd[at + 1].n > 250)
 		goto fail;
-	if (opd[at + 1].n) /* a call without arguments has no list */
+	if (opd[at + 1].n) /* the operand list is empty for a call without arguments */
 		memcpy(list, opd[at + 1].list, opd[at + 1].n * sizeof(*list));
 	memcpy(list + opd[at + 1].n, more, n * sizeof(*list));
 	opd[at + 1].list = list;
@@ -315,7 +316,7 @@ fail:
 	return true;
 }
 
-/* ---- lanes that exit before operations of their warp ---- */
+/* ---- lanes that exit before a warp operation ---- */
 
 static const struct pass_leave *leave_at(const struct virt *x)
 {
@@ -408,7 +409,8 @@ static void find_moved(void *user, struct ptx_opd *o)
 	struct virt *x = user;
 
 	if (o->kind == PTX_OPD_SYM && o->sym && move_of(x, o->sym))
-		x->w->error = x->w->error ? x->w->error : -EINVAL; /* e.g. in a list */
+		/* for example, if a list contains the variable */
+		x->w->error = x->w->error ? x->w->error : -EINVAL;
 }
 
 /* Returns a copy of the statement that uses the new location of shared variables. */
@@ -428,7 +430,7 @@ static struct ptx_stmt move_variables(struct virt *x, const struct ptx_stmt *s)
 	return copy;
 }
 
-/* ---- the body ---- */
+/* ---- rewriting the body ---- */
 static void virtual_exit(struct virt *x, const struct ptx_stmt *s)
 {
 	size_t from = x->w->out.len;
@@ -482,7 +484,7 @@ static void virtual_stmt(struct virt *x, const struct ptx_stmt *stmt)
 		return;
 	}
 	if (s->mn->op == PTX_OP_griddepcontrol)
-		return; /* it concerns grids that overlap: facts.c */
+		return; /* it only affects overlapping grids; see facts.c */
 	if (leave_at(x))
 		keep_stayers(x, leave_at(x), s);
 	if (x->is_entry && x->v->end && (s->mn->op == PTX_OP_ret || s->mn->op == PTX_OP_exit))
@@ -514,7 +516,7 @@ static size_t without_last_ret(const struct ptx_func *f)
 	return s->kind == PTX_INSN && s->mn->op == PTX_OP_ret && s->guard == PTX_NO_REG ? n - 1 : n;
 }
 
-/* Sends warps in which some lanes leave to the second copy. */
+/* Emits a vote that sends warps with exiting lanes to the second copy. */
 static void vote_to_stay(struct virt *x, const struct ptx_stmt *s)
 {
 	struct ptx_opd *leaves;
@@ -736,7 +738,7 @@ static int virtual_callees(struct virt *x)
 {
 	struct ptx_module *m = x->w->m;
 	const struct pass_facts *facts = x->facts;
-	struct hash_map of = {0}; /* function -> its callee record */
+	struct hash_map of = {0}; /* maps each function to its callee record */
 	const struct pass_callee *c;
 	size_t at;
 	int r = 0;
@@ -744,7 +746,7 @@ static int virtual_callees(struct virt *x)
 	for (size_t k = 1; r == 0 && k < facts->callees.len; k++)
 		if (!hash_map_put_at(&of, facts->callees.at[k].f, (void *)&facts->callees.at[k]))
 			r = -ENOMEM;
-	/* Create all copies first: they may call each other. */
+	/* Create all copies before filling them, because they may call each other. */
 	for (size_t i = 0; r == 0 && facts->callees.len > 1 && i < m->items.len; i++) {
 		const struct ptx_item *it = &m->items.at[i];
 

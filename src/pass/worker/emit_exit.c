@@ -80,7 +80,7 @@ void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool wor
 	"setp.ne.u32 %hd_p1, %hd_r1, 1;\n"                      \
 	"@%hd_p1 bra $hd_ret;\n"
 
-/* %hd_p1: some blocks have not run. */
+/* Sets %hd_p1 if some blocks have not run yet. */
 #define LOOK_BACK                                                 \
 	"membar.gl;\n"                                            \
 	"ld.volatile.global.u64 %hd_d2, [%hd_d0" B_TOTAL ";\n"    \
@@ -267,7 +267,7 @@ static const char relay_begin[] =
 	"mov.u32 %hd_r8, -1;\n"
 	"shr.u32 %hd_r8, %hd_r8, %hd_r0;\n"
 	"ld.param.u64 %hd_d3, " A_HOST ";\n"
-	"mov.u32 %hd_r9, 0;\n" /* no word is 0, so the first poll applies the word */
+	"mov.u32 %hd_r9, 0;\n" /* no update has number 0, so the first poll applies one */
 	"mov.u32 %hd_r10, 0;\n"
 	"ld.volatile.global.u64 %hd_d6, [%hd_d0" B_GONE ";\n"
 	/* initialized, because ptxas would keep an uninitialized register live */
@@ -337,8 +337,8 @@ static const char relay_apply[] =
 	"sub.u32 %hd_r10, %hd_r5, 1;\n"
 	"mul.lo.u32 %hd_r10, %hd_r10, 0x01010101;\n"
 	"@%hd_p2 membar.sys;\n"
-	"mov.u32 %hd_r5, 0;\n"   /* the OR of all quotas */
-	"mov.u32 %hd_r11, -1;\n" /* the AND of all quotas */
+	"mov.u32 %hd_r5, 0;\n"   /* becomes the OR of all quotas */
+	"mov.u32 %hd_r11, -1;\n" /* becomes the AND of all quotas */
 	"mov.u32 %hd_r4, %hd_r6;\n"
 	"$hd_copy:\n"
 	".pragma \"nounroll\";\n"
@@ -347,7 +347,7 @@ static const char relay_apply[] =
 	"mul.wide.u32 %hd_d1, %hd_r4, 4;\n"
 	"add.u64 %hd_d1, %hd_d7, %hd_d1;\n"
 	"mov.u32 %hd_r0, %hd_r10;\n"
-	/* four quotas, one byte each */
+	/* one load reads four quotas of one byte each */
 	"@%hd_p2 ld.volatile.global.u32 %hd_r0, [%hd_d1" H_QUOTA ";\n"
 	"or.b32 %hd_r5, %hd_r5, %hd_r0;\n"
 	"and.b32 %hd_r11, %hd_r11, %hd_r0;\n"
@@ -379,7 +379,7 @@ static const char relay_apply[] =
 	"st.volatile.global.u64 [%hd_d3" H_SEEN_NS ", %hd_d1;\n"
 	"$hd_look:\n";
 
-#define PATIENCE "4096" /* polls before a lone relay leaves: some milliseconds */
+#define PATIENCE "4096" /* number of polls after which a lone relay exits: some milliseconds */
 
 /* Lane 0 reads the launch's progress and decides whether the relay exits (relay_decide): %hd_r5
  * becomes 0 to stay, 1 to exit, 2 to exit as the only block left. Lane 0 reports progress on the

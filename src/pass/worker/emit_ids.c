@@ -14,7 +14,7 @@ static const char split_rows[] = "div.u32 %hd_z, %hd_y, %hd_r4;\n"
 				 "mul.lo.u32 %hd_r5, %hd_z, %hd_r4;\n"
 				 "sub.u32 %hd_y, %hd_y, %hd_r5;\n";
 
-/* Splits block number %hd_x into {x, y, z}. */
+/* Splits the block number in %hd_x into {x, y, z}. */
 static void emit_divisions(struct pass_writer *w, const bool *reads)
 {
 	pass_put(w, "mov.u32 %hd_y, 0;\nmov.u32 %hd_z, 0;\n");
@@ -106,13 +106,14 @@ static const char claimed_even[] = "and.b32 %hd_r11, %hd_t, %hd_r10;\n"
 
 static const char claimed_later[] = "$hd_later:\n"
 				    "sub.u32 %hd_r11, %hd_t, %hd_r9;\n"
-				    "shr.u32 %hd_y, %hd_r11, %hd_r7;\n" /* index of the size */
+				    /* index of the claim's size */
+				    "shr.u32 %hd_y, %hd_r11, %hd_r7;\n"
 				    "bfe.u32 %hd_r5, %hd_r5, 16, 8;\n"
 				    "setp.ge.u32 %hd_p1, %hd_y, %hd_r5;\n"
 				    "@%hd_p1 bra $hd_single;\n"
 				    "and.b32 %hd_r11, %hd_r11, %hd_r10;\n"
 				    "sub.u32 %hd_k, %hd_r8, %hd_y;\n"
-				    "shl.b32 %hd_k, 1, %hd_k;\n" /* twice the size */
+				    "shl.b32 %hd_k, 1, %hd_k;\n" /* twice the claim's size */
 				    "shl.b32 %hd_r10, %hd_k, %hd_r7;\n"
 				    "shr.u32 %hd_k, %hd_k, 1;\n"
 				    "sub.u32 %hd_r11, %hd_r11, %hd_r10;\n"

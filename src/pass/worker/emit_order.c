@@ -16,7 +16,7 @@
 #include "pass/virtual/emit.h"
 #include "pass/worker/worker.h"
 
-/* ---- column ---- */
+/* ---- column order ---- */
 static const char split_columns[] = "div.u32 %hd_z, %hd_r4, %hd_r5;\n"
 				    "mul.lo.u32 %hd_r5, %hd_z, %hd_r5;\n"
 				    "sub.u32 %hd_x, %hd_r4, %hd_r5;\n";
@@ -86,7 +86,7 @@ void pass_emit_columns_carry(struct pass_writer *w)
 	pass_put(w, carry);
 }
 
-/* ---- hilbert ---- */
+/* ---- hilbert order ---- */
 /* Sets %hd_x (below) to the block's number in its band, %hd_r1 to the number of blocks in a row,
  * and %hd_r3 to the band's first row. Sets %hd_p1 if the block stays in row order: its band is not
  * full, or a row has 2^28 blocks or more, which would need numbers of more than 32 bits. */

@@ -44,7 +44,7 @@ void pass_emit_regs(struct pass_writer *w)
 }
 
 /* ---- entering ---- */
-static const char enter[] = NOT_LEADER "mov.u32 %hd_s, 16;\n" /* the first claim comes to slot 0 */
+static const char enter[] = NOT_LEADER "mov.u32 %hd_s, 16;\n" /* the first claim goes to slot 0 */
 				       "mov.u32 %hd_t, " CLAIM_NONE ";\n"
 				       "@%hd_p0 bra $hd_begin;\n";
 
@@ -61,11 +61,12 @@ static const char clear_slot[] =
 static const char join[] =
 	BLOCK_ADDRESS "atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", 1;\n"
 		      "mov.b64 {%hd_r1, %hd_r2}, %hd_d1;\n"
-		      "shr.u32 %hd_r9, %hd_r1, 31;\n" /* CTL_NARROW, for the first steps */
+		      /* the bit CTL_NARROW, which pass_emit_first_steps reads */
+		      "shr.u32 %hd_r9, %hd_r1, 31;\n"
 		      "ld.param.u32 %hd_r3, " A_GEN ";\n"
 		      "setp.ne.u32 %hd_p1, %hd_r2, %hd_r3;\n"
 		      "mov.u32 %hd_t, " CLAIM_LEAVE ";\n"
-		      "@%hd_p1 bra $hd_special;\n" /* too late */
+		      "@%hd_p1 bra $hd_special;\n" /* the launch has already ended */
 		      "ld.param.u64 %hd_d3, " A_HOST ";\n"
 		      "ld.param.u64 %hd_d2, " A_TOTAL ";\n"
 		      "st.volatile.global.u64 [%hd_d0" B_TOTAL ", %hd_d2;\n"
@@ -89,7 +90,7 @@ static const char keep_slot[] = "ld.shared.v4.u32 {%hd_bx, %hd_by, %hd_bz, %hd_b
 				"mov.u32 %hd_k, %hd_bk;\n";
 static const char see_row[] = "ld.param.u32 %hd_r1, " A_GRID_X ";\n"
 			      "add.u32 %hd_r0, %hd_bx, %hd_bk;\n"
-			      /* the chunk lies in one row */
+			      /* true if all blocks of the chunk are in one row of the grid */
 			      "setp.le.u32 %hd_pr, %hd_r0, %hd_r1;\n";
 
 static const char unless_leaving[] = "setp.lt.s32 %hd_p1, %hd_k, 1;\n"
@@ -243,10 +244,10 @@ static void emit_pull_ahead(struct pass_writer *w, const struct pass_place *at)
 {
 	pass_put(w, if_ahead);
 	pass_put(w, claim_size);
-	pass_put(w, "setp.eq.u32 %hd_p1, %hd_r5, 0;\n" /* near the end */
+	pass_put(w, "setp.eq.u32 %hd_p1, %hd_r5, 0;\n" /* near the end of the grid */
 		    "@%hd_p1 bra $hd_next;\n"
 		    "mov.u32 %hd_t, " CLAIM_LEAVE ";\n");
-	emit_quota(w, at, "ahead"); /* preserves %hd_r6 */
+	emit_quota(w, at, "ahead"); /* this preserves %hd_r6 */
 	pass_put(w, claim_ticket);
 	pass_put(w, "$hd_no_ahead:\n");
 }
@@ -310,7 +311,7 @@ static const char store_check[] = "xor.b32 %hd_r1, %hd_x, %hd_y;\n"
 				  "add.u32 %hd_r1, %hd_r1, " CHECK_BASE ";\n"
 				  "st.shared.u32 [%hd_r0" S_CHECK ", %hd_r1;\n";
 
-/* ---- ids of the chunk's next block ---- */
+/* ---- computing the ids of the chunk's next block ---- */
 static const char first_kept[] = "mov.u32 %hd_x, %hd_bx;\n"
 				 "mov.u32 %hd_y, %hd_by;\n"
 				 "mov.u32 %hd_z, %hd_bz;\n";
@@ -323,7 +324,7 @@ static const char first_of_claim[] = "mov.u32 %hd_x, %hd_r2;\n"
 				     "mov.u32 %hd_y, %hd_r3;\n"
 				     "mov.u32 %hd_z, %hd_r4;\n";
 
-/* Loads the chunk's first block. */
+/* Loads the ids of the chunk's first block. */
 static void emit_first(struct pass_writer *w, const struct pass_place *at)
 {
 	if (keeps_slot(at)) {
@@ -428,7 +429,7 @@ static void emit_claim(struct pass_writer *w, const struct pass_place *at)
 	pass_emit_wide_ids(w, reads, at->order, S_LAST64);
 }
 
-/* Out of line, since it runs once only. */
+/* Emits the code of the first claim, out of line because it runs only once. */
 static void emit_first_claim(struct pass_writer *w)
 {
 	pass_put(w, "$hd_first:\n"
@@ -475,7 +476,7 @@ void pass_emit_worker_head(struct pass_writer *w, const struct pass_place *at)
 		    "not.b32 %hd_r1, %hd_t;\n"
 		    "st.shared.v2.u32 " S_SPECIAL ", {%hd_t, %hd_r1};\n"
 		    "mov.u32 %hd_t, " CLAIM_NONE ";\n");
-	pass_put(w, "$hd_begin:\n" WHOLE_WARP); /* warps are whole from here on */
+	pass_put(w, "$hd_begin:\n" WHOLE_WARP); /* from here on, warps are whole */
 	if (first_claims(at))
 		pass_own_barrier(w, at);
 	pass_put(w, "$hd_top:\n");
@@ -533,7 +534,7 @@ static void end_block(struct pass_writer *w, const struct pass_place *at)
 		pass_put(w, WHOLE_WARP);
 }
 
-/* Goes from a block's end to the next block. */
+/* Emits the step from the end of a block to the next block. */
 static void emit_again(struct pass_writer *w, const struct pass_place *at)
 {
 	end_block(w, at);
@@ -562,13 +563,13 @@ void pass_emit_worker_tail(struct pass_writer *w, const struct pass_place *at)
 	pass_put(w, "$hd_ret:\nret;\n");
 }
 
-/* ---- a worker as one of several ---- */
+/* ---- a worker that is one of several in an entry ---- */
 void pass_part_declare(struct pass_writer *w, const struct pass_place *at)
 {
 	pass_put(w, SLOT_DECL);
 	pass_emit_regs(w);
 	pass_rounds_declare(w, at);
-	pass_put(w, "mov.u32 %hd_s, 16;\n"); /* the first claim uses slot 0 */
+	pass_put(w, "mov.u32 %hd_s, 16;\n"); /* the first claim goes to slot 0 */
 }
 
 void pass_part_begin(struct pass_writer *w, const char *ticket)
@@ -615,7 +616,7 @@ void pass_part_ahead(struct pass_writer *w)
 	pass_put(w, ahead);
 }
 
-/* Claims blocks directly: tickets are block numbers. */
+/* Emits a claim of blocks. Each ticket is a block number. */
 static void claim_blocks(struct pass_writer *w, const struct pass_place *at)
 {
 	pass_put(w, if_steered);

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PASS_SHARED_LIMIT 49152 /* static shared memory of an entry, bytes */
+#define PASS_SHARED_LIMIT 49152 /* limit of an entry's static shared memory, in bytes */
 
 const char *pass_tier_name(enum pass_tier tier)
 {
@@ -71,7 +71,7 @@ static const enum pass_tier tiers[PASS_TRAITS] = {
 	[PASS_NO_TAILS] = PASS_GUARD,
 	[PASS_LANES_LEFT] = PASS_GUARD,
 	[PASS_SPINS_DEEP] = PASS_GUARD,
-	[PASS_READS_TOTAL] = PASS_HELD, /* the form has a slot of heddle's in shared memory */
+	[PASS_READS_TOTAL] = PASS_HELD, /* heddle's form adds a slot to shared memory */
 };
 
 /* Lowers the tier to `tier` if the tier was better so far. The reason stays that of the first
@@ -181,7 +181,7 @@ static void fill_info(struct ptx_module *m, const struct ptx_func *f,
 	ret->param_bytes = ret->arg_offset + (uint32_t)sizeof(struct ctl_args);
 }
 
-/* ---- the two forms ---- */
+/* ---- writing the managed and guard forms ---- */
 
 /* Returns a shared variable of the kernel that can hold the slot before the body runs, or NULL. */
 static struct ptx_sym *find_overlay(const struct pass_facts *facts)
@@ -297,7 +297,7 @@ out:
 int pass_run_preempt(const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret,
 	struct pass_record *record)
 {
-	(void)record; /* a caller that wants a record sets it in the options */
+	(void)record; /* unused: callers that want a record set it in the options */
 	ret->m = rq->in;
 	ret->entry = rq->kernels[0].name;
 	return pass_preempt(rq->in, ret->entry, &rq->options, diags, &ret->verdict, &ret->info);

@@ -33,7 +33,7 @@ void pass_emit_part_ids(struct pass_writer *w, const bool *reads);
  * blocks from %hd_t, the number of a claim (CTL_BY_CLAIMS, args.h). Goes to $hd_sync if there is no
  * claim of this number. */
 void pass_emit_claimed(struct pass_writer *w);
-/* Computes {x, y, z} of block %hd_x; %hd_r1 is inverse[0]. */
+/* Computes {x, y, z} of block %hd_x. %hd_r1 must contain inverse[0]. */
 void pass_emit_multiply(struct pass_writer *w, const bool *reads);
 /* Computes ids from a 64-bit ticket. `ticket` is the ticket's address in shared memory; NULL: the
  * ticket is in %hd_d4. */

@@ -62,7 +62,7 @@ static uint64_t compute_remaining(const struct sched_launch *l)
 	uint64_t left = l->k.total - l->k.finished;
 	double ns;
 
-	/* Uses finished blocks, not elapsed time. */
+	/* The estimate uses the number of finished blocks, not the elapsed time. */
 	if (l->k.predicted_ns != SCHED_UNKNOWN)
 		ns = (double)l->k.predicted_ns * (double)left / (double)l->k.total;
 	else if (l->k.finished)
@@ -72,7 +72,7 @@ static uint64_t compute_remaining(const struct sched_launch *l)
 	return ns < 1e18 ? (uint64_t)ns : (uint64_t)1e18;
 }
 
-/* SMs that its whole grid can use. */
+/* Number of SMs that the launch's whole grid can use. */
 static uint64_t sms_used(const struct sched_launch *l)
 {
 	return (l->k.total + l->k.workers_per_sm - 1) / l->k.workers_per_sm;
@@ -100,7 +100,7 @@ static void add_time(struct sched_launch *l, uint64_t passed)
 	l->partial |= ns < passed;
 	l->ran_ns += ns;
 	l->sm_ns += ns * MIN(sms_used(l), l->device_sms);
-	/* A launch that is leaving keeps its SMs until it has left. */
+	/* A launch that is leaving keeps its SMs until its last worker has left. */
 	if (!launch_is(l->state, LAUNCH_LEAVES)) {
 		l->spell.n_sms = quota_count(&l->allowed);
 		l->spell.workers = workers;

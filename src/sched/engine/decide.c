@@ -90,7 +90,7 @@ static int gather_and_decide(struct sched *s, uint64_t now_ns)
 
 bool engine_is_due(const struct sched *s, uint64_t now_ns)
 {
-	/* The caller must fetch all actions before the next decision. */
+	/* Before the next decision, the caller must fetch all actions of the last one. */
 	return (s->dirty || now_ns >= s->deadline_ns) && s->next_action >= s->actions.len;
 }
 
@@ -104,7 +104,7 @@ int engine_decide(struct sched *s, uint64_t now_ns)
 	s->dirty = r < 0 || s->n_in[LAUNCH_STRAY];
 	if (r < 0)
 		return r;
-	check_grace(s, now_ns); /* for launches that have just got SMs */
+	check_grace(s, now_ns); /* for launches that got SMs in this decision */
 	sched_learn_beside(s);
 	s->contended = is_contended(s);
 	return 0;
@@ -116,7 +116,7 @@ bool engine_next(struct sched *s, struct sched_action *ret)
 		const struct sched_action *a = &s->actions.at[s->next_action++];
 
 		if (!a->tenant)
-			continue; /* the tenant or launch has gone since */
+			continue; /* the tenant or launch no longer exists */
 		*ret = *a;
 		return true;
 	}

@@ -44,7 +44,7 @@ static void free_model(struct sched *s)
 		s->o.model->destroy(s->model_state);
 }
 
-/* False: the options are too long, and stay as they were. */
+/* Returns false if the options are too long; s is then unchanged. */
 static bool copy_options(struct sched *s, const char *options)
 {
 	size_t n = options ? strlen(options) : 0;

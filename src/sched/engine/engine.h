@@ -16,21 +16,26 @@ struct sched {
 	void *policy_state;
 	struct planning planning;
 	struct sched_tenant *tenants;
-	void *model_state; /* of o.model */
+	void *model_state; /* state of o.model */
 	struct sched_stats stats;
-	uint32_t engine, n_in[LAUNCH_STATES]; /* its number in o.journal; launches in each state */
+	/* the engine's number in o.journal; number of launches by state */
+	uint32_t engine, n_in[LAUNCH_STATES];
 	/* One level was allocated for each tenant; free_levels has those that are not in use. */
 	struct sched_level *levels, *free_levels;
-	struct sched_costs costs;             /* pauses.c, of the present decision */
-	uint32_t n_tenants_in[TENANT_STATES]; /* as of the last decision */
+	/* costs of pauses in the current decision (pauses.c) */
+	struct sched_costs costs;
+	uint32_t n_tenants_in[TENANT_STATES]; /* counts at the last decision */
 	uint64_t order, deadline_ns;
-	uint64_t served_ns; /* the service of all tenants is up to date to this time */
-	uint64_t change_ns; /* from a grant to the first block, a moving mean; 0: unknown */
-	uint64_t decided;   /* launches with a smaller order existed at the last decision */
+	uint64_t served_ns; /* service_ns of each tenant covers the time up to here */
+	/* moving mean of the time from a grant to the first block; 0: unknown */
+	uint64_t change_ns;
+	/* value of `order` at the last decision: earlier launches have smaller ones */
+	uint64_t decided;
 	struct sms all;
 	struct quota everywhere;            /* no bound on any SM */
-	const struct sched_tenant *late[2]; /* the two late tenants of the highest priorities */
-	uint64_t left_ns;                   /* when a launch was last seen leaving, or had left */
+	const struct sched_tenant *late[2]; /* the two late tenants of highest priority */
+	/* when the engine last saw a launch leaving or learned that one had left */
+	uint64_t left_ns;
 	bool dirty, contended;
 	bool pairs; /* the policy asks the model of pairs, so the engine teaches that model */
 	char policy_options[SCHED_POLICY_OPTIONS];
@@ -43,7 +48,7 @@ struct sched {
 /* Changes a launch's state, list and counts; no other function does. If launch_state.c does not
  * allow the transition, makes the launch STRAY, requests a decision and returns false. */
 bool sched_to(struct sched *s, struct sched_launch *l, enum launch_state to);
-/* Forgets all launches of a list. */
+/* Removes all launches of a list from the engine. */
 void sched_drop_all(struct sched *s, struct sched_launches *list);
 /* Sets or clears `renumbered` of a tenant when its first work reaches the device. */
 void sched_number(const struct sched *s, struct sched_tenant *t);
@@ -75,19 +80,19 @@ void sched_learn_spell(struct sched *s, struct sched_launch *l);
 void sched_learn_beside(struct sched *s);
 void sched_learn_end(struct sched *s, struct sched_launch *l, uint64_t undisturbed_ns);
 struct sched_shape sched_shape_of(const struct sched *s, const struct sched_launch_info *i);
-/* How many of its blocks fit on an SM. */
+/* Returns how many of the launch's blocks fit on an SM. */
 uint32_t sched_workers(const struct sched_options *o, const struct sched_launch_info *i);
 /* Adds the predicted time of newly finished blocks to the tenant's work_ns. */
 void sched_work(struct sched_launch *l);
-/* Updates the waited, ran and remaining times to now. */
+/* Updates the launch's waited, ran and remaining times to now. */
 void sched_account(struct sched_launch *l, uint64_t now_ns);
 
 /* ---- gather.c ---- */
-/* Fills s->view with the work that competes. 0 or -ENOMEM. */
+/* Fills s->view with the work that competes. Returns 0 or -ENOMEM. */
 int sched_gather(struct sched *s, uint64_t now_ns);
 /* Returns the tenant's oldest submitted launch; NULL if one has arrived or the tenant is late. */
 struct sched_launch *sched_arriving(const struct sched_tenant *t);
-/* True if the launch was submitted after the last decision. */
+/* Returns true if the launch was submitted after the last decision. */
 bool sched_is_new(const struct sched *s, const struct sched_launch *l);
 
 /* ---- tell.c ---- */

@@ -32,7 +32,7 @@ int engine_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 void engine_learn(struct sched *s, const struct sched_launch_info *info, uint64_t ran_ns);
 int engine_decide(struct sched *s, uint64_t now_ns);
 bool engine_next(struct sched *s, struct sched_action *ret);
-/* True if engine_decide would decide. */
+/* Returns true if engine_decide would make a decision now. */
 bool engine_is_due(const struct sched *s, uint64_t now_ns);
 
 #endif

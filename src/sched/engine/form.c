@@ -33,7 +33,7 @@ void form_fail(struct form *f, const char *fmt, ...)
 	f->failed = true;
 }
 
-/* ---- writing ---- */
+/* ---- writing JSON ---- */
 
 static void put(struct form *f, const char *text)
 {
@@ -68,7 +68,7 @@ static void put_text(struct form *f, const char *v)
 	put(f, "\"");
 }
 
-/* ---- reading ---- */
+/* ---- reading JSON ---- */
 
 static void skip_blanks(struct form *f)
 {
@@ -76,7 +76,7 @@ static void skip_blanks(struct form *f)
 		f->at++;
 }
 
-/* Takes the character if it comes next. */
+/* If the next character is c, consumes it and returns true. */
 static bool take(struct form *f, char c)
 {
 	skip_blanks(f);
@@ -103,7 +103,7 @@ static bool take_word(struct form *f, const char *word)
 	return true;
 }
 
-/* False: there is no number up to max; the form has failed. */
+/* Returns false if the text has no number up to max here; then the form has failed. */
 static bool take_number(struct form *f, const char *key, uint64_t max, uint64_t *ret)
 {
 	uint64_t v = 0;
@@ -411,7 +411,7 @@ static void number32_value(struct form *f, const char *key, void *v, uint32_t i)
 		((uint32_t *)v)[i] = (uint32_t)wide;
 }
 
-/* The number of elements without the zeros at the end. */
+/* Returns the number of elements without the zeros at the end. */
 static uint32_t trimmed(const void *v, uint32_t n, size_t bytes)
 {
 	static const char zero[8];

@@ -10,7 +10,8 @@
 
 #include <errno.h>
 
-#define LEAVE_STILL 8u /* how long a preempted launch is awaited, in still_ns */
+/* give up on a preempted launch that has not left after this many still_ns */
+#define LEAVE_STILL 8u
 
 static bool is_leaving(const struct sched *s, const struct sched_launch *l, uint64_t now_ns)
 {

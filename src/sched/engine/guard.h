@@ -11,13 +11,13 @@
 struct sched;
 struct sched_launch;
 
-/* The part of struct sched_launch for the guard form. */
+/* The guard form's state in struct sched_launch. */
 struct sched_guard {
-	bool is;         /* it has the guard form (struct sched_launch_info: unranked), */
-	uint32_t counts; /* with these counts */
+	bool is;         /* the launch has the guard form (struct sched_launch_info: unranked) */
+	uint32_t counts; /* guard form: the counts it can have */
 	/* true if the count has changed, and some blocks from before the change are still there */
 	bool resizing;
-	uint64_t resized_at; /* finished blocks at that time */
+	uint64_t resized_at; /* number of finished blocks when the count changed */
 };
 
 /* Replaces the quotas by possible ones: one count for all SMs where the launch may have blocks. The
@@ -25,7 +25,7 @@ struct sched_guard {
  * quota, or else the smallest possible one. There is no bound if the quota admits all blocks that
  * fit, or if no counts are known. */
 void sched_guard_fit(const struct sched_launch *l, struct quota *io);
-bool sched_guard_is_even(const struct quota *q); /* all SMs with a quota have the same one */
+bool sched_guard_is_even(const struct quota *q); /* true if all nonzero quotas are equal */
 /* Applies sched_guard_fit to next_allowed. The launch keeps its present count while blocks from
  * before the last change are still there. */
 void sched_guard_place(struct sched *s, struct sched_launch *l, uint64_t now_ns);

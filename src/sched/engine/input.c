@@ -35,7 +35,7 @@ const char *const sched_action_names[] = {
 	"begin", "preempt", "shrink", "grant", "grow", "native", "hold", "release"};
 static const char *const began_names[] = {"free", "told", "unknown"};
 
-/* ---- values of events ---- */
+/* ---- values of an event ---- */
 
 static void value_NUMBER(struct form *f, const char *key, uint64_t *v)
 {
@@ -71,7 +71,7 @@ static void value_BEGAN(struct form *f, const char *key, uint64_t *v)
 	*v = word;
 }
 
-/* ---- objects of events ---- */
+/* ---- objects of an event ---- */
 
 static void form_clock(struct form *f, struct sched_input *in)
 {
@@ -163,7 +163,7 @@ void sched_quota_text(const uint8_t quota[CTL_MAX_SMS], struct strbuf *out)
 	strbuf_puts(out, any ? "" : "none");
 }
 
-#define QUOTA_TEXT (CTL_MAX_SMS * 12) /* bytes of the longest such text */
+#define QUOTA_TEXT (CTL_MAX_SMS * 12) /* maximum length of a quota text, in bytes */
 
 /* Reading checks only that there is a text: what reads an action compares lines. */
 static void form_quota(struct form *f, struct sched_told *t)
@@ -195,7 +195,7 @@ static void form_told(struct form *f, struct sched_input *in, struct sched_told 
 		form_quota(f, t);
 }
 
-/* ---- records of kernels ---- */
+/* ---- kernel records of the model ---- */
 
 static void form_shape(struct form *f, struct duration_shape *s)
 {
@@ -256,7 +256,7 @@ static void form_kernel(struct form *f, struct duration_kernel *k)
 	k->n_shapes = n;
 }
 
-/* ---- lines ---- */
+/* ---- lines of the log ---- */
 
 static void form_join(struct form *f, struct sched_input *in)
 {
@@ -266,7 +266,7 @@ static void form_join(struct form *f, struct sched_input *in)
 	form_number(f, "weight", &in->value[1], UINT32_MAX);
 }
 
-/* The structures of an input. Writing does not change them. */
+/* The structures of an input. Functions that write an input do not change them. */
 struct parts {
 	struct sched_setup *setup;
 	struct sched_launch_info *info;
@@ -274,7 +274,7 @@ struct parts {
 	struct duration_kernel *kernel;
 };
 
-/* The fields after the names of the input and of its engine. */
+/* Reads or writes all fields of an input after its name and its engine. */
 static void form_rest(struct form *f, struct sched_input *in, const struct parts *p)
 {
 	int64_t result = in->result;

@@ -10,7 +10,7 @@
 #include "sched.h"
 #include "sched/model/durations.h"
 
-#define SCHED_INPUTS_VERSION 1 /* of the text */
+#define SCHED_INPUTS_VERSION 1 /* version of the text */
 #define SCHED_POLICY_NAME    64u
 
 enum sched_input_type {
@@ -20,44 +20,45 @@ enum sched_input_type {
 #define INPUT(name)                 SCHED_INPUT_##name,
 #include "events.def"
 	SCHED_INPUT_kernel, /* the model has a record of this kernel: a new one, or one from a file */
-	SCHED_INPUT_forget, /* it dropped the record */
-	SCHED_INPUT_lost,   /* memory was exhausted: inputs are missing from here on */
+	SCHED_INPUT_forget, /* the model dropped the record */
+	SCHED_INPUT_lost,   /* memory was exhausted: the inputs after this one were not recorded */
 	SCHED_INPUT_TYPES,
 };
 
-/* Of create and reconfigure. */
+/* The arguments of create and reconfigure. */
 struct sched_setup {
-	struct sched_options options; /* without the pointers */
+	struct sched_options options; /* all options except pointers */
 	char policy[SCHED_POLICY_NAME];
-	bool loaded;  /* the policy is not one of the engine's own */
-	bool changed; /* the policy is not the present one */
+	bool loaded;  /* the policy is not a built-in one */
+	bool changed; /* the policy differs from the current one */
 	char policy_options[SCHED_POLICY_OPTIONS];
 };
 
-/* An action of sched_next. */
+/* An action that sched_next returned. */
 struct sched_told {
 	enum sched_action_type type;
 	bool first, of_launch;
 	uint32_t n_sms, workers;
-	uint8_t quota[CTL_MAX_SMS]; /* those of the launch, or those with which launches begin */
+	/* the quotas of one launch, or those with which new launches begin */
+	uint8_t quota[CTL_MAX_SMS];
 };
 
 struct sched_input {
 	enum sched_input_type type;
-	uint32_t engine, tenant; /* engine: a number from 1; of kernel and forget 0 */
+	uint32_t engine, tenant; /* engine: a number from 1; 0 in kernel and forget */
 	uint64_t launch, t_ns;
 	/* The arguments as in events.def. join: priority, weight. learn: ran_ns. decide: the number
 	 * of actions. forget and kernel: the kernel's number. */
 	uint64_t value[2];
-	int result; /* of decide */
-	/* For some types; else NULL. */
+	int result; /* result of decide */
+	/* Each is set for some types only, otherwise NULL. */
 	const struct sched_setup *setup;
 	const struct sched_launch_info *info;
 	const struct sched_told *told;
 	const struct duration_kernel *kernel;
 };
 
-/* Memory for a read input: its pointers refer to this. */
+/* Memory to which the pointers of an input refer after reading. */
 struct sched_input_room {
 	struct sched_setup setup;
 	struct sched_launch_info info;
@@ -65,7 +66,7 @@ struct sched_input_room {
 	struct duration_kernel kernel;
 };
 
-extern const char *const sched_action_names[]; /* by enum sched_action_type */
+extern const char *const sched_action_names[]; /* index: enum sched_action_type */
 /* Appends quotas as ranges of SMs: "0-3:2, 5:1" is 2 on each of SMs 0 to 3, and 1 on SM 5. Other SMs
  * have 0. "none" if all have 0. 255 is no bound. */
 void sched_quota_text(const uint8_t quota[CTL_MAX_SMS], struct strbuf *out);

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define FULL_ENTRIES 4096u
-#define FULL_KERNELS 16u /* of 14 KB each */
+#define FULL_KERNELS 16u /* each record has 14 KB */
 #define SOFT_ENTRIES 256u
 
 /* An input. Its structure, if it has one, is the element `at` of the list for its type. */
@@ -34,9 +34,9 @@ struct sched_journal {
 	VEC(struct sched_launch_info) infos;
 	VEC(struct sched_told) tolds;
 	VEC(struct duration_kernel) kernels;
-	uint32_t engines; /* created so far */
-	bool lost;        /* memory was exhausted: nothing is recorded any more */
-	bool said;        /* the text says so */
+	uint32_t engines; /* number of engines created so far */
+	bool lost;        /* memory was exhausted: the journal records nothing more */
+	bool said;        /* the text already has the input `lost` */
 };
 
 int sched_journal_create(void (*full)(void *user), void *user, struct sched_journal **ret)
@@ -192,7 +192,7 @@ static void name_launch(struct sched_input *in, const struct sched *s, const str
 	in->launch = l->k.id;
 }
 
-/* False: the event would change nothing. */
+/* Returns false if the event would change nothing. */
 static bool tenant_is_news(const struct sched_input *in, const struct sched_tenant *t)
 {
 	switch (in->type) {
@@ -266,7 +266,7 @@ static void note_event(
 #define NOW_UNTIMED .t_ns = 0
 #define PASS_TIMED  now_ns,
 #define PASS_UNTIMED
-/* The body of an event's function. */
+/* The body of the function of one event. */
 #define EVENT_BODY(subject, name, time, value1, value2, ...)        \
 	struct sched_input in = {.type = SCHED_INPUT_##name,        \
 		NOW_##time,                                         \

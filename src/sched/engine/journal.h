@@ -15,9 +15,9 @@ struct sched_journal;
 /* full: called with user when the journal holds so much that it should be written
  * (sched_journal_write); never from that function. Returns 0 or -ENOMEM. */
 int sched_journal_create(void (*full)(void *user), void *user, struct sched_journal **ret);
-/* Drops what is recorded, and records nothing more. */
+/* Deletes all recorded inputs and stops recording. */
 void sched_journal_stop(struct sched_journal *j);
-/* After all engines that record in it. */
+/* Call it after all engines that use this journal are destroyed. */
 void sched_journal_destroy(struct sched_journal *j);
 /* Appends the text of all recorded inputs, and forgets them. Reports of progress at the end stay,
  * because later ones may replace them, unless `last` is set. If memory is exhausted, sets

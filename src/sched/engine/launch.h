@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A launch as the engine keeps it. */
+/* A launch, as the engine stores it. */
 #ifndef HEDDLE_SCHED_LAUNCH_H
 #define HEDDLE_SCHED_LAUNCH_H
 
@@ -19,17 +19,19 @@ struct sched_tenant;
 
 /* A spell is the period since the model last learned from a launch. */
 struct sched_spell {
-	uint64_t sm_ns;          /* sum over its SMs of the time on them */
-	uint64_t finished;       /* blocks that had finished before the spell */
-	uint32_t n_sms, workers; /* its last SMs, and the workers that fit on them; 0: none yet */
+	uint64_t sm_ns;    /* SM time of the spell, summed over its SMs */
+	uint64_t finished; /* number of blocks that had finished before the spell */
+	/* its current SMs, and how many of its workers fit on them; 0: none yet */
+	uint32_t n_sms, workers;
 };
 
 /* The other work that has SMs while a launch has some, for the model of pairs. */
 struct sched_beside {
-	uint64_t kernel;      /* code of the only other launch; count 0: there is none */
-	uint32_t count, most; /* its blocks on an SM: now, and at most */
-	uint32_t own_count;   /* blocks of the launch itself on an SM */
-	bool several;         /* there are several launches, or unmanaged work */
+	/* code of the other launch, if there is only one; count 0: no other launch */
+	uint64_t kernel;
+	uint32_t count, most; /* blocks of the other launch on an SM: current and maximum number */
+	uint32_t own_count;   /* blocks of this launch on an SM */
+	bool several;         /* there are several other launches, or unmanaged work */
 };
 
 /* Work that competes for the device: a launch, or one entry for all opaque or all expected work of
@@ -38,17 +40,19 @@ struct sched_kernel {
 	enum heddle_policy_kind kind;
 	uint32_t tenant;
 	uint64_t id;    /* number of the launch within its tenant */
-	uint64_t order; /* of arrival: the earlier launch has the smaller number */
+	uint64_t order; /* rank by arrival: an earlier launch has a smaller number */
 	/* how many levels its stream's priority is below the highest stream priority of all arrived
 	 * launches of its tenant */
 	uint32_t depth;
 	uint64_t kernel; /* hash of the code */
 	uint64_t total, finished;
 	uint32_t threads, workers_per_sm;
-	bool running;                                   /* it has SMs now, */
-	bool begun;                                     /* and a block of it has begun on them */
-	uint64_t predicted_ns, waited_ns, remaining_ns; /* T_e, T_w, T_r, or SCHED_UNKNOWN */
-	uint64_t cost_ns;                               /* of preempting it after it has begun */
+	bool running; /* it has SMs now */
+	/* one of its blocks has begun on the SMs that it has now */
+	bool begun;
+	/* T_e, T_w, T_r of the paper, or SCHED_UNKNOWN */
+	uint64_t predicted_ns, waited_ns, remaining_ns;
+	uint64_t cost_ns; /* time to preempt it after it has begun */
 };
 
 /* Memory of the policy for a launch or a tenant (struct heddle_policy_kernel). */
@@ -58,36 +62,41 @@ struct sched_own {
 
 struct sched_launch {
 	struct sched_kernel k;
-	struct sched_launch *prev, *next; /* in the list of its state */
+	struct sched_launch *prev, *next; /* links in the list of its state */
 	struct sched_tenant *tenant;
 	void *user;
-	struct sched_shape shape; /* the launch as the model sees it */
+	struct sched_shape shape; /* the launch as the model of durations sees it */
 	uint32_t regs, stream_priority, device_sms;
-	enum launch_state state;                    /* changed only by sched_to */
-	enum launch_state refused_from, refused_to; /* in LAUNCH_ASTRAY */
+	enum launch_state state;                    /* only sched_to changes it */
+	enum launch_state refused_from, refused_to; /* valid in LAUNCH_ASTRAY */
 	/* Quotas that the launch obeys. In the states LAUNCH_HAS_SMS they are not all 0; a native
 	 * launch has no bounds. In LAUNCH_NEXT the launch would begin with these quotas. In
 	 * LAUNCH_QUEUED they are what they were in LAUNCH_NEXT, or all 0. */
 	struct quota allowed, next_allowed;
-	uint64_t submit_ns, since_ns; /* since: times are up to date to this point */
-	uint64_t preempt_ns;          /* last PREEMPT or SHRINK that is not answered yet; else 0 */
+	/* since_ns: waited, ran and remaining times are up to date to this time */
+	uint64_t submit_ns, since_ns;
+	/* time of the last PREEMPT or SHRINK that has no answer yet; else 0 */
+	uint64_t preempt_ns;
 	uint64_t ran_ns, grace_ns;
-	uint64_t sm_ns;      /* SM time, over the SMs that it was allowed and could use */
-	uint64_t work_ns;    /* its contribution to the tenant's work_ns */
-	uint64_t coming_ns;  /* when it got SMs, if no block has begun on them yet; else 0 */
-	uint64_t started;    /* blocks that have begun */
-	uint64_t granted_ns; /* when it was last granted SMs, or arrived */
+	/* SM time, counting the SMs that it was allowed to use and could use */
+	uint64_t sm_ns;
+	uint64_t work_ns; /* the part of the tenant's work_ns that comes from this launch */
+	/* when it got SMs, if none of its blocks has begun on them yet; else 0 */
+	uint64_t coming_ns;
+	uint64_t started;    /* number of blocks that have begun */
+	uint64_t granted_ns; /* when it was last granted SMs; before that, when it arrived */
 	struct sched_spell spell;
-	struct sched_beside beside; /* in this spell; only if s->pairs is set */
-	bool shared;                /* it has had company since it arrived; likewise */
-	uint32_t preemptions;       /* and shrinks, so far */
+	struct sched_beside beside; /* what runs beside it in this spell; only if s->pairs is set */
+	/* another launch has run beside it since it arrived; only if s->pairs is set */
+	bool shared;
+	uint32_t preemptions; /* number of preemptions and shrinks */
 	struct sched_guard guard;
 	bool partial; /* it has waited, or had fewer workers than it could use, since it arrived */
-	bool idle;    /* a pool of tasks without a task */
+	bool idle;    /* it is a task pool that has no task now */
 	struct sched_own own;
 };
 
-/* In the order of launch ids. */
+/* A list in the order of launch ids. */
 struct sched_launches {
 	struct sched_launch *first, *last;
 };

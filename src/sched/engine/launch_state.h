@@ -19,13 +19,13 @@ enum launch_state {
 	/* arrived; obeys quotas of an earlier decision until the next decision sends new ones */
 	LAUNCH_UNSURE,
 	LAUNCH_RUNNING,   /* has SMs */
-	LAUNCH_SHRINKING, /* has SMs, with more workers on them than may stay */
+	LAUNCH_SHRINKING, /* has SMs, but more workers on them than its quotas allow */
 	/* began when its tenant had no SM, so its workers find quota 0 and exit */
 	LAUNCH_HELD,
-	LAUNCH_DRAINING, /* has lost all its SMs; some worker has not left yet */
+	LAUNCH_DRAINING, /* has lost all its SMs, but not all its workers have left yet */
 	LAUNCH_WAITING,  /* has no SM and no workers */
 	LAUNCH_STRAY,    /* made an illegal transition; the next decision makes it native */
-	LAUNCH_NATIVE,   /* has every SM and is no longer steered */
+	LAUNCH_NATIVE,   /* may use every SM, and obeys no quotas any more */
 	LAUNCH_STATES
 };
 
@@ -34,7 +34,7 @@ enum launch_state {
 enum launch_set {
 	LAUNCH_SUBMITTED = LAUNCH_SET_OF(LAUNCH_QUEUED) | LAUNCH_SET_OF(LAUNCH_NEXT),
 	LAUNCH_ASTRAY = LAUNCH_SET_OF(LAUNCH_STRAY) | LAUNCH_SET_OF(LAUNCH_NATIVE),
-	/* It gets no SM before its last worker has left. */
+	/* A launch in these states gets no SM before its last worker has left. */
 	LAUNCH_LEAVES = LAUNCH_SET_OF(LAUNCH_HELD) | LAUNCH_SET_OF(LAUNCH_DRAINING),
 	/* All its quotas are 0. */
 	LAUNCH_STOPPED = LAUNCH_LEAVES | LAUNCH_SET_OF(LAUNCH_WAITING),
@@ -48,7 +48,7 @@ static inline bool launch_is(enum launch_state state, enum launch_set set)
 	return (uint32_t)set >> state & 1;
 }
 
-/* "running", … */
+/* Returns "running", … */
 const char *launch_state_name(enum launch_state state);
 /* Returns true if the table lists this transition. The table has no transition to STRAY; only
  * launch_to makes that transition. */

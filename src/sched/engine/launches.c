@@ -16,7 +16,7 @@ static struct sched_launches *list_of(struct sched_launch *l)
 						     : NULL;
 }
 
-/* In the order of ids. */
+/* Inserts the launch in the order of ids. */
 static void list_add(struct sched_launches *list, struct sched_launch *l)
 {
 	struct sched_launch *after = list->last;
@@ -35,7 +35,7 @@ static void list_remove(struct sched_launches *list, struct sched_launch *l)
 	*(l->next ? &l->next->prev : &list->last) = l->prev;
 }
 
-/* Cancels the actions that were decided for the launch. */
+/* Cancels all actions for the launch that the caller has not fetched yet. */
 static void withdraw_actions(struct sched *s, const struct sched_launch *l)
 {
 	for (size_t i = s->next_action; i < s->actions.len; i++) {
@@ -223,7 +223,7 @@ void engine_progress(struct sched *s, struct sched_launch *l, uint64_t finished)
 	sched_work(l);
 }
 
-#define CHANGE_PART 8 /* a sample replaces 1/8 of the mean */
+#define CHANGE_PART 8 /* a new sample has a weight of 1/8 in the mean */
 
 /* Ends the change between launches, because the launch has begun a block on its new SMs. */
 static void end_change(struct sched *s, uint64_t now_ns, struct sched_launch *l)

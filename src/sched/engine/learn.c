@@ -51,7 +51,7 @@ static uint32_t blocks_on_sm(uint32_t workers, uint32_t n_sms, uint64_t total)
 	return (uint32_t)MIN(n, SCHED_PER_SM);
 }
 
-/* workers: the number that n_sms SMs hold together. */
+/* workers: the total number of workers on n_sms SMs. */
 static void learn_curve(struct sched *s, const struct sched_shape *shape, uint32_t workers,
 	uint32_t n_sms, uint64_t blocks, uint64_t sm_ns)
 {
@@ -61,7 +61,7 @@ static void learn_curve(struct sched *s, const struct sched_shape *shape, uint32
 		s->model_state, shape, blocks_on_sm(workers, n_sms, shape->total), blocks, sm_ns);
 }
 
-/* ---- pairs ---- */
+/* ---- pairs of launches ---- */
 
 static uint32_t most_on_sm(const struct sched_launch *l)
 {
@@ -84,7 +84,7 @@ static uint32_t count_of(const struct sched_launch *l)
 struct company {
 	const struct sched_launch *at[3];
 	uint32_t len;
-	bool unmanaged; /* there is unmanaged work, too */
+	bool unmanaged; /* there is also unmanaged work */
 };
 
 static struct company find_company(const struct sched *s)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Queries of the engine's state. They change nothing. */
+/* Read-only queries of the engine's state. */
 #include "engine.h"
 
 #include <string.h>
@@ -81,7 +81,7 @@ uint32_t sched_count(const struct sched *s, enum launch_state state)
 void sched_launch_state(const struct sched *s, uint64_t now_ns, const struct sched_launch *l,
 	struct sched_info *ret)
 {
-	struct sched_launch now = *l; /* sched_account changes the copy only */
+	struct sched_launch now = *l; /* a copy, because sched_account changes the launch */
 	const struct quota *allowed = sched_allowed(l);
 
 	(void)s;

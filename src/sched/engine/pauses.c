@@ -11,7 +11,7 @@
  * of the launch's results. Some tenants usually copy after their work. For such a tenant, heddled
  * keeps the device for COPY_NS after the work, if work of lower priority waits. */
 #define COPY_NS       30000u
-#define ALL_COPIES_NS 150000u /* limit for several copies in a row */
+#define ALL_COPIES_NS 150000u /* limit for a series of copies */
 #define COPIES_ENOUGH 2u
 #define COPIES_MAX    8u
 
@@ -68,7 +68,7 @@ void sched_set_busy(struct sched *s, struct sched_tenant *t, bool busy, uint64_t
 	tenant_to(&t->state, s->n_tenants_in, busy ? TENANT_BUSY : TENANT_IDLE);
 }
 
-/* Returns the cost of a switch to this kernel of the view. */
+/* Returns the cost of switching to this kernel of the view. */
 static uint64_t bounce_of(const struct sched *s, const struct sched_kernel *k)
 {
 	return k->kind == HEDDLE_POLICY_MANAGED  ? 2 * k->cost_ns

@@ -14,8 +14,9 @@ struct sched_tenant;
 /* The tenants of one priority. The engine keeps one level for each priority that some tenant has,
  * so that no decision compares each tenant with each other one. */
 struct sched_level {
-	struct sched_level *next;  /* in sched.levels (in descending order), or in free_levels */
-	struct sched_level *above; /* the next higher one */
+	/* next in sched.levels (in descending order) or in free_levels */
+	struct sched_level *next;
+	struct sched_level *above; /* the next higher level */
 	int priority;
 	uint32_t n_tenants;
 	/* In the present decision: what a switch to its work costs, or to that of all levels below

@@ -21,7 +21,7 @@
 #define CANARY_BYTES 64u
 #define SOON_MAX     8u /* wake-ups in a row that may be sooner than HEDDLE_POLICY_MIN_WAKE */
 
-/* Bits of sched_policy_watch.said. */
+/* Bit numbers in sched_policy_watch.said. */
 enum complaint {
 	NOT_CREATED,
 	WROTE_BEYOND,
@@ -98,7 +98,7 @@ void *planner_create(const struct sched *s, const struct sched_policy *p)
 
 void planner_destroy(const struct sched_policy *p, void *state)
 {
-	/* state NULL: create failed, or the policy has none. */
+	/* state is NULL if create failed, or if the policy has no state. */
 	if ((p->table->create && !state) || !p->table->destroy)
 		return;
 	enter_policy(p, "destroy");
@@ -175,7 +175,7 @@ static void describe_kernel(
 		.waited_ns = l->k.waited_ns,
 		.remaining_ns = l->k.remaining_ns,
 		.cost_ns = l->k.cost_ns,
-		.quota = l->allowed.at, /* it does not change before the policy has answered */
+		.quota = l->allowed.at, /* stays the same until the policy has answered */
 		.arrived = launch_is(l->state, LAUNCH_ARRIVED),
 		.begun = l->k.begun,
 		.attained_ns = l->ran_ns,
@@ -226,7 +226,7 @@ static struct heddle_policy_tenant describe_tenant(struct sched_tenant *t)
 	};
 }
 
-/* Grows the buffer of the plan. */
+/* Makes the buffer large enough for the plan of this view. Returns false if out of memory. */
 static bool make_room(struct planning *p, size_t n_sms)
 {
 	size_t rows = p->kernels.len * n_sms;
@@ -282,17 +282,17 @@ static bool fill_view(struct sched *s, struct planning *p)
 
 static bool is_canary_intact(const uint8_t *canary)
 {
-	/* Each byte is the first one, and that is intact. */
+	/* Compares the first byte with CANARY, and each further byte with its predecessor. */
 	return canary[0] == CANARY && memcmp(canary, canary + 1, CANARY_BYTES - 1) == 0;
 }
 
-/* A plan for the policy to fill, and its engine. */
+/* The plan that the policy must fill, and the engine that asks for it. */
 struct asked {
 	struct heddle_policy_plan plan;
 	struct sched *s;
 };
 
-/* The function heddle_policy_plan.ask. */
+/* Implements heddle_policy_plan.ask. */
 static int ask_pair(const struct heddle_policy_plan *plan, const uint32_t kernel[2],
 	const uint8_t quota[2], uint64_t ret_ns[2])
 {
@@ -317,7 +317,7 @@ static int ask_pair(const struct heddle_policy_plan *plan, const uint32_t kernel
 	return r;
 }
 
-/* False: there is no valid answer. */
+/* Returns false if the policy gave no valid answer. */
 static bool ask_policy(
 	struct sched *s, struct planning *p, uint64_t now_ns, struct heddle_policy_plan *out)
 {
@@ -426,7 +426,7 @@ static void report_clip(
 	report_fault(s, CLIPPED, what);
 }
 
-/* A valid quota for what the policy wrote. */
+/* Returns the quota that the policy wrote, limited to valid values. */
 static uint8_t checked_quota(
 	const struct sched *s, const struct sched_launch *l, uint8_t q, struct room *r)
 {
@@ -453,7 +453,7 @@ static uint8_t checked_quota(
 
 /* The room of all SMs. Most policies treat all SMs alike: then they all have the same room. */
 struct rooms {
-	bool alike; /* at[0] holds for all SMs */
+	bool alike; /* at[0] applies to all SMs */
 	struct room at[CTL_MAX_SMS];
 };
 
@@ -477,7 +477,7 @@ static void set_uneven_row(
 		uint8_t quota;
 		struct room before, after;
 	} known[QUOTA_MAX + 1], *k;
-	uint32_t are_known = 0; /* bits */
+	uint32_t are_known = 0; /* bit mask */
 
 	for (uint32_t sm = 0; sm < s->o.n_sms; sm++) {
 		uint8_t q = row[sm];
@@ -505,7 +505,7 @@ static void set_row(struct sched *s, struct sched_launch *l, const uint8_t *row,
 	uint32_t n = s->o.n_sms;
 	bool even = is_even_row(row, n);
 
-	/* Most rows give the whole device or nothing. */
+	/* Most rows give the launch either the whole device or nothing. */
 	if (even && (io->alike || row[0] == 0 || row[0] == CTL_NO_QUOTA)) {
 		memset(l->next_allowed.at, checked_quota(s, l, row[0], &io->at[0]), n);
 		return;
@@ -633,7 +633,7 @@ static void set_quotas_and_holds(
 	set_held(s, p, plan ? plan->held : NULL);
 }
 
-/* False: no launch has had an SM for too long. */
+/* Returns false if no launch has had an SM for too long a time. */
 static bool is_any_launch_running(struct sched *s, struct planning *p, uint64_t now_ns)
 {
 	if (p->any || !has_work(s)) {
@@ -728,14 +728,14 @@ static void place_new_launches(
 			l->tenant->begin.best_quota = l->next_allowed;
 		}
 		sched_leave_arrival_sm(s, l, &l->next_allowed);
-		/* That SM may have been its only one. */
+		/* Without that SM, the launch may have none left. */
 		p->waits |= !l->idle && !quota_any(&l->next_allowed);
 	}
 	i = 0;
 	for (struct sched_tenant *t = s->tenants; t; t = t->next, i++) {
 		const uint8_t *row = plan ? plan->begin[i] : NULL;
 
-		/* Most tenants have the same row. */
+		/* Usually all tenants have the same row, so the result is reused. */
 		if (row && row != last)
 			chosen = quota_of_row(s, row);
 		last = row ? row : last;

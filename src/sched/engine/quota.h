@@ -29,7 +29,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "byte i of a word is t
 #define QUOTA_WORDS (CTL_MAX_SMS / 8)
 #define QUOTA_ONES  0x0101010101010101ull
 
-/* The bytes of eight SMs. */
+/* Returns the quotas of eight SMs, one in each byte. */
 static inline uint64_t quota_word(const struct quota *q, uint32_t i)
 {
 	uint64_t word;
@@ -38,7 +38,7 @@ static inline uint64_t quota_word(const struct quota *q, uint32_t i)
 	return word;
 }
 
-/* No bound on the SMs of the set, 0 on all others. */
+/* Returns no bound for the SMs of the set, and 0 for all others. */
 static inline struct quota quota_of(const struct sms *set)
 {
 	struct quota q;
@@ -72,12 +72,13 @@ static inline bool quota_any(const struct quota *q)
 	return any != 0;
 }
 
-/* Number of SMs with a quota other than 0. */
+/* Returns the number of SMs with a nonzero quota. */
 static inline uint32_t quota_count(const struct quota *q)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < QUOTA_WORDS; i++) /* the highest byte of the product is the sum */
+	/* The multiplication sums all bytes in the highest byte. */
+	for (uint32_t i = 0; i < QUOTA_WORDS; i++)
 		n += (uint32_t)(quota_used(quota_word(q, i)) * QUOTA_ONES >> 56);
 	return n;
 }
@@ -106,7 +107,7 @@ static inline bool quota_same(const struct quota *a, const struct quota *b)
 	return memcmp(a->at, b->at, CTL_MAX_SMS) == 0;
 }
 
-/* True if a is below b on some SM. */
+/* Returns true if a is less than b on at least one SM. */
 static inline bool quota_less(const struct quota *a, const struct quota *b)
 {
 	for (uint32_t i = 0; i < QUOTA_WORDS; i++) {

@@ -22,33 +22,35 @@ struct sched_launch;
 
 #define SCHED_POLICY_OPTIONS 1024u /* bytes, including the NUL */
 
-/* Zero means the default. Each field names it. */
+/* In each field, 0 selects the default. */
 struct sched_options {
 	uint32_t n_sms; /* 1 to CTL_MAX_SMS */
-	/* defaults: 2048, 32, 65536, 228 KiB */
+	/* defaults: 2048, 32, 65536 and 228 KiB */
 	uint32_t threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm;
-	bool simultaneous, spatial, within_srt; /* as in struct heddle_policy_device */
+	bool simultaneous, spatial, within_srt; /* see struct heddle_policy_device */
 	/* true if each program has its own numbers for SMs (tenant.h: renumbered) */
 	bool renumbers;
 	/* True if the caller calls sched_started. Then a tenant whose launch was granted SMs is
 	 * charged for the device only from the launch's next block on, or after
 	 * SCHED_CHANGE_MAX_NS. */
 	bool tells_started;
-	uint32_t extra_sms; /* SMs given up beyond those that a waiting kernel needs */
+	/* number of SMs taken in addition to those that a waiting kernel needs */
+	uint32_t extra_sms;
 	/* maximum time for which the device waits for a tenant whose next work is expected
 	 * (default: 1 ms) */
 	uint64_t linger_max_ns;
 	/* how long the engine waits for a submitted launch that has SMs to arrive, before the
 	 * tenant counts as late (default: 2 ms) */
 	uint64_t grace_ns;
-	uint64_t cost_ns;      /* cost of a preemption if none was measured (default: 100 us) */
-	uint64_t resume_ns;    /* added to that cost for the return (default: 20 us) */
-	uint32_t max_launches; /* of a tenant (default: 256) */
+	/* cost of a preemption while none has been measured (default: 100 us) */
+	uint64_t cost_ns;
+	uint64_t resume_ns;    /* cost of resuming the launch, added to cost_ns (default: 20 us) */
+	uint32_t max_launches; /* maximum number of launches of one tenant (default: 256) */
 	uint64_t opaque_ns;    /* cost of taking the device from opaque work (default: 0) */
 	/* how long a burst of opaque (unmanaged) work holds opaque work of lower priority (default:
 	 * UINT64_MAX) */
 	uint64_t opaque_hold_ns;
-	bool opaque_free; /* opaque work never holds other opaque work */
+	bool opaque_free; /* if true, opaque work never holds other opaque work */
 	/* how long tenants of the same priority wait for a tenant without progress (turns.c;
 	 * default: 1 s) */
 	uint64_t still_ns;
@@ -77,9 +79,9 @@ struct sched_launch_info {
 	/* The possible counts below the greatest: bit n for n blocks. 0: the launch obeys only
 	 * quota 0. */
 	uint32_t counts;
-	uint32_t threads, regs, shared_bytes; /* of a block, a thread, a block */
-	uint32_t workers_per_sm;              /* 0: computed from the resources above */
-	uint32_t stream_priority;             /* all values from 15 on are equal */
+	uint32_t threads, regs, shared_bytes; /* per block, per thread, per block */
+	uint32_t workers_per_sm;              /* 0: computed from threads, regs and shared_bytes */
+	uint32_t stream_priority;             /* values above 15 count as 15 */
 	float input[SCHED_INPUTS];            /* see struct sched_shape */
 	void *user;
 };
@@ -97,7 +99,7 @@ void sched_destroy(struct sched *s);
 int sched_join(struct sched *s, uint64_t now_ns, uint32_t tenant, int priority, uint32_t weight,
 	void *user, struct sched_tenant **ret);
 void sched_leave(struct sched *s, uint64_t now_ns, struct sched_tenant *t);
-/* takes effect at the next decision */
+/* Both take effect at the next decision. */
 void sched_set_priority(struct sched *s, struct sched_tenant *t, int priority);
 void sched_set_weight(struct sched *s, struct sched_tenant *t, uint32_t weight);
 /* Reports that the program has submitted a launch. The engine sends no quotas to the launch before
@@ -105,16 +107,16 @@ void sched_set_weight(struct sched *s, struct sched_tenant *t, uint32_t weight);
  * -EINVAL (no blocks), or -ENOMEM. */
 int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 	const struct sched_launch_info *info, struct sched_launch **ret);
-/* With which quotas a launch begins (sched_arrive). */
+/* The quotas with which a launch begins (sched_arrive). */
 enum sched_began {
-	SCHED_BEGAN_FREE, /* without a bound */
-	SCHED_BEGAN_TOLD, /* those of the last SCHED_BEGIN */
+	SCHED_BEGAN_FREE, /* without a bound on any SM */
+	SCHED_BEGAN_TOLD, /* the quotas of the last SCHED_BEGIN */
 	/* with the quotas of an earlier, unknown SCHED_BEGIN: the next decision sends quotas in any
 	 * case */
 	SCHED_BEGAN_UNKNOWN,
 };
 void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum sched_began began);
-/* requests no decision */
+/* Requests no decision. */
 void sched_progress(struct sched *s, struct sched_launch *l, uint64_t finished);
 /* Reports how many blocks of the launch have begun, including finished ones. When the last block
  * has begun, a policy that answers in plans is asked again, because another kernel may fit now. */
@@ -161,22 +163,23 @@ void sched_learn(struct sched *s, const struct sched_launch_info *info, uint64_t
  * free. */
 enum sched_action_type {
 	SCHED_BEGIN,   /* sets the quotas with which launches of the tenant begin from now on */
-	SCHED_PREEMPT, /* the launch gives up all SMs */
-	SCHED_SHRINK,  /* it gives up some SMs or blocks */
-	SCHED_GRANT,   /* from none to some */
-	SCHED_GROW,    /* it gets more on some SM (and may lose some) */
+	SCHED_PREEMPT, /* the launch must leave all its SMs */
+	SCHED_SHRINK,  /* the launch must leave some SMs, or run fewer blocks on some */
+	SCHED_GRANT,   /* the launch gets SMs and had none */
+	SCHED_GROW,    /* the launch gets more blocks on some SM (and may get fewer on others) */
 	SCHED_NATIVE,  /* it gets the whole device until its end, because its state is unknown */
-	SCHED_HOLD,    /* the tenant may start nothing */
+	SCHED_HOLD,    /* the tenant may start no work */
 	SCHED_RELEASE,
 };
 
 struct sched_action {
 	enum sched_action_type type;
-	bool first; /* the first word for this launch */
+	bool first; /* this is the first action for the launch */
 	struct sched_tenant *tenant;
 	struct sched_launch *launch; /* NULL for BEGIN, HOLD and RELEASE */
-	uint32_t n_sms;              /* SMs that the launch, or a new launch, may use now */
-	uint32_t workers;            /* workers that may stay on them; only for a launch */
+	/* SMs that the launch, or for BEGIN a new launch, may use now */
+	uint32_t n_sms;
+	uint32_t workers; /* workers that may stay on these SMs; unused in BEGIN */
 };
 
 /* Makes a decision, if an event has requested one or sched_deadline has passed. Does nothing while
@@ -184,7 +187,7 @@ struct sched_action {
  * again. */
 int sched_decide(struct sched *s, uint64_t now_ns);
 bool sched_next(struct sched *s, struct sched_action *ret);
-/* How many actions sched_next has left. */
+/* Returns the number of actions that sched_next will still return. */
 uint32_t sched_pending(const struct sched *s);
 /* Returns when to call sched_decide even if no event comes. 0: now, because an event has requested
  * a decision. UINT64_MAX: never. */
@@ -201,7 +204,7 @@ void *sched_launch_user(const struct sched_launch *l);
  * value, too; otherwise they are 0. */
 void sched_quotas(
 	const struct sched *s, const struct sched_launch *l, uint8_t ret_quota[CTL_MAX_SMS]);
-/* The quotas of the last SCHED_BEGIN. */
+/* Returns the quotas of the tenant's last SCHED_BEGIN. */
 void sched_begin_quotas(
 	const struct sched *s, const struct sched_tenant *t, uint8_t ret_quota[CTL_MAX_SMS]);
 
@@ -209,12 +212,12 @@ enum launch_state sched_state(const struct sched_launch *l);
 /* Returns the illegal transition that made the launch stray or native. */
 void sched_refused(
 	const struct sched_launch *l, enum launch_state *ret_from, enum launch_state *ret_to);
-/* How many launches of all tenants are in this state. */
+/* Returns the number of launches in this state, over all tenants. */
 uint32_t sched_count(const struct sched *s, enum launch_state state);
 struct sched_info {
 	enum launch_state state;
 	uint32_t preemptions, n_sms;
-	uint32_t workers; /* workers that may stay on these SMs */
+	uint32_t workers; /* workers that may stay on these n_sms SMs */
 	uint64_t predicted_ns, waited_ns, remaining_ns, ran_ns, cost_ns, finished;
 };
 void sched_launch_state(const struct sched *s, uint64_t now_ns, const struct sched_launch *l,

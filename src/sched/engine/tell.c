@@ -38,7 +38,7 @@ static bool tell_launch(struct sched *s, struct sched_launch *l)
 	if (!first && quota_same(&l->allowed, &l->next_allowed))
 		return true;
 	if (launch_is(l->state, LAUNCH_LEAVES) && quota_any(&l->next_allowed))
-		return true; /* decided again when it has drained */
+		return true; /* the engine decides again when the launch has drained */
 	if (!quota_any(&l->next_allowed))
 		type = SCHED_PREEMPT;
 	else if (!quota_any(&l->allowed))
@@ -76,7 +76,7 @@ static void commit_launch(
 		s->stats.grants++;
 		sched_number(s, l->tenant);
 	} else if (a->type == SCHED_GROW) {
-		l->preempt_ns = 0; /* given back before the launch had left */
+		l->preempt_ns = 0; /* it got its SMs back before it had left them */
 	} else {
 		to = LAUNCH_NATIVE;
 		s->stats.natives++;

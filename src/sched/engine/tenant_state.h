@@ -10,26 +10,26 @@
 #include "base/base.h"
 
 enum tenant_state {
-	TENANT_NONE, /* has left, or not joined yet */
-	TENANT_NEW,  /* has not had work since it joined */
+	TENANT_NONE, /* has left, or has not joined yet */
+	TENANT_NEW,  /* has joined, but has not had any work yet */
 	TENANT_BUSY, /* has work: a launch that competes or runs natively, or opaque work */
-	TENANT_IDLE, /* has no work, and none is expected */
+	TENANT_IDLE, /* has no work, and is not expected to have some soon */
 	/* has no work, but its next work is expected so soon that the device is kept for it */
 	TENANT_EXPECTED,
 	TENANT_STATES
 };
 
 enum tenant_opaque {
-	OPAQUE_NONE,  /* no opaque work is in flight or waits */
-	OPAQUE_RUNS,  /* some is in flight */
-	OPAQUE_WAITS, /* it was submitted during the present hold, and waits for the hold's end */
+	OPAQUE_NONE,  /* no opaque work is in flight or waiting */
+	OPAQUE_RUNS,  /* some opaque work is in flight */
+	OPAQUE_WAITS, /* it was submitted during the current hold, and waits for the hold's end */
 	OPAQUE_STATES
 };
 
-/* "busy", … */
+/* Returns "busy", … */
 const char *tenant_state_name(enum tenant_state state);
 const char *tenant_opaque_name(enum tenant_opaque state);
-/* Return true if the table lists this transition. */
+/* Both return true if the table of transitions lists this one. */
 bool tenant_may(enum tenant_state from, enum tenant_state to);
 bool tenant_opaque_may(enum tenant_opaque from, enum tenant_opaque to);
 

@@ -27,40 +27,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOVING       8u /* approximate number of launches in a moving mean */
+#define MOVING       8u /* approximate number of launches that a moving mean covers */
 #define CURVE_MOVING 32u
-#define SLACK_NS     1000u /* smallest margin of the limit in learned_duration */
+#define SLACK_NS     1000u /* minimum margin that learned_duration adds to its limit */
 /* eleven days: a longer duration comes from a wrong clock */
 #define LONGEST_NS     1000000000000000ull
 #define GREATEST_INPUT 1e18f
-#define MOST           (UINT64_MAX / 4) /* limit of counters */
+#define MOST           (UINT64_MAX / 4) /* limit of all counters */
 
 struct entry {
-	struct entry *prev, *next; /* prev was used later */
+	struct entry *prev, *next; /* prev was used more recently */
 	uint64_t number;
 	bool changed;
-	bool numbered; /* `record` was called for it */
+	bool numbered; /* this number was passed to `record` */
 	struct duration_kernel k;
 };
 
 struct durations {
-	struct hash_map entries; /* by their numbers */
+	struct hash_map entries; /* key: number */
 	struct entry *newest, *oldest;
 	unsigned n_changed;
-	uint64_t clock; /* number of learned launches */
-	/* durations_watch; NULL: none */
+	uint64_t clock; /* counts the launches learned so far */
+	/* Set by durations_watch; NULL: no watcher. */
 	void (*record)(void *user, uint64_t number, const struct duration_kernel *k);
 	void (*forgot)(void *user, uint64_t number);
 	void *watch_user;
-	bool learns_any;          /* learning makes the record of an unknown kernel */
-	struct pair_ratios pairs; /* not stored: each heddled learns them again */
+	bool learns_any;          /* learning from an unknown kernel creates its record */
+	struct pair_ratios pairs; /* not saved to disk: each heddled learns them again */
 };
 
-#define ROUNDS 1 /* index of a feature: the blocks that the busiest SM runs */
+#define ROUNDS 1 /* index of the feature: number of blocks that the busiest SM runs */
 
 _Static_assert(RIDGE_FEATURES == 4 + SCHED_INPUTS, "features_of fills all of them");
 
-/* ---- entries ---- */
+/* ---- table entries ---- */
 
 int durations_create(struct durations **ret)
 {
@@ -151,7 +151,7 @@ static struct entry *entry_make(struct durations *d, uint64_t number, uint32_t u
 	return e;
 }
 
-/* Returns the record that learns, or NULL: there is none. */
+/* Returns the record that learns from this launch, or NULL if there is none. */
 static struct entry *entry_to_teach(struct durations *d, uint64_t number)
 {
 	struct entry *e = entry_of(d, number);
@@ -338,7 +338,7 @@ static uint64_t learned_duration(const struct duration_shape *at, uint64_t ran_n
 	return MIN(ran_ns, most);
 }
 
-/* True if the first launch of the shape was such an outlier. */
+/* Returns true if the shape's first launch took unusually long. */
 static bool was_first_outlier(const struct duration_shape *at, uint64_t ran_ns)
 {
 	return at->n == 1 && ran_ns + ran_ns / 2 < at->moving_ns;
@@ -479,7 +479,7 @@ const struct sched_model model_durations = {
 	.learn_pair = duration_learn_pair,
 };
 
-/* ---- queries, and records from files ---- */
+/* ---- queries and loading of records ---- */
 
 bool duration_error(const struct duration_kernel *k, double *ret_mean, double *ret_worst)
 {

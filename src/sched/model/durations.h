@@ -19,29 +19,30 @@
 /* Largest number of records. Once all are in use, a user with a quarter of them replaces only
  * records of its own. */
 #define DURATION_KERNELS 2048u
-#define DURATION_SHAPES  64u /* of a kernel */
-#define DURATION_COSTS   50u /* a cost is the mean of this many preemptions, as in FLEP */
-#define DURATION_ERRORS  64u /* errors kept of predictions for shapes that had never run */
+#define DURATION_SHAPES  64u /* maximum for one kernel */
+#define DURATION_COSTS   50u /* number of preemptions in the mean of a cost, as in FLEP */
+/* number of prediction errors kept, for shapes that had never run before */
+#define DURATION_ERRORS 64u
 
-/* The user of launches, and the device. */
+/* The user who launches the kernel, and the device. */
 struct duration_owner {
 	uint32_t uid, n_sms;
-	char device[64], driver[32]; /* as the driver reports them; NUL-terminated */
+	char device[64], driver[32]; /* as the driver reports them, NUL-terminated */
 };
 
 struct duration_shape {
 	uint64_t total;
 	uint32_t threads, shared_bytes;
 	float input[SCHED_INPUTS];
-	uint64_t n;                  /* launches */
-	uint64_t mean_ns, moving_ns; /* of all; of the last eight or so */
+	uint64_t n;                  /* number of launches */
+	uint64_t mean_ns, moving_ns; /* mean of all launches; moving mean of about the last eight */
 	/* For the first launch of this shape: the predicted duration (SCHED_UNKNOWN: none), and the
 	 * measured duration. */
 	uint64_t predicted_ns, first_ns;
-	uint64_t used; /* time of the last use, as a count of learned launches */
+	uint64_t used; /* when it was last used: the value of `clock` (learned launches) */
 };
 
-/* The last values of a quantity; the oldest is overwritten. */
+/* A ring buffer of the last measured costs. */
 struct duration_costs {
 	uint32_t n, next;
 	uint32_t ns[DURATION_COSTS];
@@ -51,13 +52,13 @@ struct duration_errors {
 	float relative[DURATION_ERRORS];
 };
 
-/* All data of a record, without the table's links and key. */
+/* The data of a record that is independent of the table. */
 struct duration_kernel {
 	struct duration_owner owner;
 	uint64_t code; /* hash of its code */
 	char name[64];
 	uint64_t launches;
-	uint32_t claim; /* blocks of the workers' last claims; 0: not known */
+	uint32_t claim; /* how many blocks a worker last claimed at a time; 0: unknown */
 	struct duration_costs costs;
 	struct duration_errors errors;
 	/* Element i of curve_ns: an SM's time for one block, while i + 1 blocks share the SM.
@@ -70,14 +71,14 @@ struct duration_kernel {
 };
 
 struct durations;
-int durations_create(struct durations **ret); /* -ENOMEM */
+int durations_create(struct durations **ret); /* returns 0 or -ENOMEM */
 void durations_destroy(struct durations *d);
 
 /* Returns the kernel's number for struct sched_shape. Creates a record if there is none; if memory
  * is exhausted, nothing is learned for the kernel. `name` is truncated to 63 bytes. */
 uint64_t durations_number(
 	struct durations *d, const struct duration_owner *owner, uint64_t code, const char *name);
-/* Notes how many blocks its workers claim at a time. */
+/* Records how many blocks the kernel's workers claim at a time. */
 void durations_claim(struct durations *d, uint64_t number, uint32_t blocks);
 /* Returns the kernel's record, or NULL if there is none. It is valid until the next call of any
  * function here. */
@@ -101,7 +102,7 @@ void durations_forget(struct durations *d, uint64_t number);
 unsigned durations_changed(struct durations *d, struct duration_kernel *ret, unsigned max);
 /* Marks a copied record as changed again. Call it if the copy could not be written. */
 void durations_change(struct durations *d, const struct duration_kernel *copied);
-/* True if durations_changed would return any. */
+/* Returns true if durations_changed would return at least one record. */
 bool durations_has_changed(const struct durations *d);
 /* Calls fn for all records of the user (DURATION_ANY: of all users), the last used record first. */
 #define DURATION_ANY UINT32_MAX
@@ -111,7 +112,7 @@ void durations_each(const struct durations *d, uint32_t uid, durations_fn *fn, v
 /* Returns the mean and the greatest of the recorded prediction errors. They are relative: 0.1 is 10
  * %. Returns false if there are none. */
 bool duration_error(const struct duration_kernel *k, double *ret_mean, double *ret_worst);
-/* The mean of the kept costs; 0: there are none. */
+/* Returns the mean of the recorded costs; 0 if there are none. */
 uint64_t duration_cost(const struct duration_kernel *k);
 /* Checks that all values of a record, which comes from a file or a socket, are plausible. */
 bool duration_is_sane(const struct duration_kernel *k);

@@ -11,34 +11,35 @@
 
 #include "base/base.h"
 
-#define SCHED_UNKNOWN UINT64_MAX /* a time that is not known */
-#define SCHED_INPUTS  12u        /* values that describe the size of a launch's input */
-#define SCHED_PER_SM  32u        /* most blocks on an SM */
+#define SCHED_UNKNOWN UINT64_MAX /* an unknown time */
+#define SCHED_INPUTS  12u        /* number of values that describe the size of a launch's input */
+#define SCHED_PER_SM  32u        /* maximum number of blocks on an SM */
 
 /* A launch as a model sees it, with the features of the paper (FLEP). */
 struct sched_shape {
-	uint64_t kernel;                /* equal for equal kernels of one user */
-	uint64_t total;                 /* blocks; at least 1 */
-	uint32_t threads, shared_bytes; /* of a block */
-	uint32_t n_sms;                 /* of the device; at least 1 */
-	float input[SCHED_INPUTS];      /* finite, at least 0; the caller defines their meaning */
+	uint64_t kernel;                /* the same number for equal kernels of one user */
+	uint64_t total;                 /* number of blocks, at least 1 */
+	uint32_t threads, shared_bytes; /* per block */
+	uint32_t n_sms;                 /* SMs of the device; at least 1 */
+	/* each finite and at least 0; the caller defines their meaning */
+	float input[SCHED_INPUTS];
 };
 
-/* Two kernels that share each SM. */
+/* Two kernels with blocks on the same SMs. */
 struct sched_pair {
 	uint64_t kernel[2];
-	uint32_t count[2]; /* blocks of each on an SM, at least 1 */
-	uint32_t most[2];  /* blocks of each that fit on an SM alone, 1 to SCHED_PER_SM */
+	uint32_t count[2]; /* blocks of each kernel on an SM, at least 1 */
+	uint32_t most[2];  /* blocks of each kernel that fit on an empty SM, 1 to SCHED_PER_SM */
 };
 
-/* One thread calls all functions. */
+/* Not thread-safe: all calls must come from one thread. */
 struct sched_model {
 	const char *name;
 	/* Creates the state, if the engine's caller does not supply one. Returns NULL if out of
 	 * memory. */
 	void *(*create)(void);
 	void (*destroy)(void *state);
-	/* SCHED_UNKNOWN: nothing like this launch has run yet. */
+	/* Predicts a duration in ns. SCHED_UNKNOWN: no similar launch has run yet. */
 	uint64_t (*predict)(void *state, const struct sched_shape *s);
 	/* Learns that a launch of this shape ran for ran_ns, converted to time on the whole device.
 	 * disturbed: the launch was preempted, so ran_ns is longer than alone by an unknown

@@ -20,12 +20,12 @@
 
 #include <errno.h>
 
-#define MOVING 8u /* weight of a ratio's mean, in spells */
+#define MOVING 8u /* number of spells that a ratio's moving mean covers */
 /* the greatest factor by which a measurement counts as different from the prediction; a greater
  * difference counts as this factor */
 #define MOST_OFF 8.0
 
-/* Blocks per ns. At least one count must be measured. */
+/* Returns blocks per ns. At least one element of the curve must be known. */
 static double throughput(const float curve[SCHED_PER_SM], uint32_t count)
 {
 	uint32_t below = MIN(count, SCHED_PER_SM), above = below;
@@ -62,7 +62,7 @@ static bool is_known(const float curve[SCHED_PER_SM], uint32_t most)
 	return n >= 2 || (n == 1 && most == 1);
 }
 
-/* The prediction of the formula, without the ratio. */
+/* Predicts by the formula alone, without the learned ratio. */
 static int predict_pair(
 	const struct sched_pair *p, const float curve[2][SCHED_PER_SM], double ret_ns[2])
 {

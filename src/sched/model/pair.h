@@ -18,7 +18,7 @@ struct pair_ratios {
 		uint64_t kernel, beside;
 		/* moving mean of the measured time of `kernel` divided by the predicted one */
 		float ratio;
-		uint32_t n; /* spells in the mean; 0: the entry is free */
+		uint32_t n; /* number of spells in the mean; 0: the entry is free */
 	} at[PAIR_RATIOS];
 };
 

@@ -18,10 +18,10 @@
  * samples bend the curve only a little. */
 #define PENALTY      0.03
 #define SQUARE_SCALE (1.0 / 16)
-#define FREE         1e-6 /* the penalty of the constant */
+#define FREE         1e-6 /* penalty of the constant term */
 #define KEPT         0.998
 #define BOUND        1e6
-#define MARGIN       1.0 /* beyond the samples the squares grow for this distance */
+#define MARGIN       1.0 /* distance beyond the range of samples in which the squares still grow */
 
 static bool is_usable(const double feature[RIDGE_FEATURES], double value)
 {
@@ -155,7 +155,7 @@ static bool all_within(const double *at, unsigned n, double bound)
 
 bool ridge_is_sane(const struct ridge *r)
 {
-	/* Bounds for sums of up to 1 / (1 - KEPT) samples. */
+	/* Since weights decay by KEPT, sums are at most those of 1 / (1 - KEPT) samples. */
 	double most = 4 * BOUND * BOUND * SQUARE_SCALE;
 	bool ok = r->solved <= 1 && all_within(&r->first, 1, BOUND) &&
 		  all_within(r->origin, RIDGE_FEATURES, BOUND) &&

@@ -15,16 +15,17 @@
 #define RIDGE_TERMS    (1u + 2 * RIDGE_FEATURES)
 #define RIDGE_SUMS     (RIDGE_TERMS * (RIDGE_TERMS + 1) / 2)
 
-/* All zero: nothing is learned. */
+/* An all-zero structure has learned nothing. */
 struct ridge {
-	uint32_t n;      /* samples, up to UINT32_MAX */
+	uint32_t n;      /* number of samples learned, up to UINT32_MAX */
 	uint32_t solved; /* 1: the coefficients include the last sample */
 	/* origin: features of the first sample, relative to which features are measured. least,
 	 * greatest: range so far. */
 	double origin[RIDGE_FEATURES], least[RIDGE_FEATURES], greatest[RIDGE_FEATURES];
-	double first;              /* value of the first sample, from which values count */
-	double sum[RIDGE_SUMS];    /* of products of terms: a lower triangle, row by row */
-	double value[RIDGE_TERMS]; /* of products of terms and values */
+	double first; /* the first sample's value; `value` has differences from it */
+	/* weighted sums of products of two terms: a lower triangle, row by row */
+	double sum[RIDGE_SUMS];
+	double value[RIDGE_TERMS]; /* weighted sums of products of a term and a value */
 	double coefficient[RIDGE_TERMS];
 };
 

@@ -9,20 +9,21 @@
 
 /* delay between the time when both launches have blocks on SMs and the start of measuring */
 #define SETTLE_NS 1000000u
-#define WINDOW_NS 4000000u /* length of a measurement, */
+#define WINDOW_NS 4000000u /* minimum length of a measurement */
 /* maximum length of a measurement; it ends earlier once each SM has ended a block of both
  * launches */
 #define LONGEST_NS 20000000u
 /* time after which a launch that has got no SM is assumed to get none in this order of ages */
 #define LATE_NS 5000000u
-#define LOOK_NS 200000u /* interval of checks for that */
+#define LOOK_NS 200000u /* interval between checks for such a launch */
 /* minimum remaining time of both launches for which an unmeasured order is tried */
 #define TRY_NS   20000000.0
-#define TRY_PART 0.1  /* and the greatest part of that time that leaving may cost */
-#define MARGIN   0.05 /* smaller relative differences of rates do not count */
+#define TRY_PART 0.1  /* to try it, leaving may cost at most this part of the remaining time */
+#define MARGIN   0.05 /* relative differences of rates below this are ignored */
 #define MOVING   8u
-#define SWAPS    2u  /* for a pair of launches: there and back */
-#define ANEW     32u /* waits after which both orders are measured again */
+/* number of times that a launch of a pair leaves, so both orders are measured */
+#define SWAPS 2u
+#define ANEW  32u /* after this many waits, both orders are measured again */
 
 /* ---- ages ---- */
 
@@ -39,7 +40,7 @@ static const struct age *find_age(const struct ages *a, const struct age_launch 
 	return NULL;
 }
 
-/* A launch without SMs is younger than all others. */
+/* A launch without SMs counts as younger than all others. */
 static uint64_t age_of(const struct ages *a, const struct age_launch *l)
 {
 	const struct age *age = find_age(a, l);
@@ -65,7 +66,7 @@ static void note_ages(struct ages *a, const struct age_launch *at, uint32_t n)
 	a->len = len;
 }
 
-/* ---- measurements of two kernels ---- */
+/* ---- measured rates of pairs of kernels ---- */
 
 static struct age_pair *find_pair(struct ages *a, uint64_t first, uint64_t second)
 {
@@ -271,7 +272,7 @@ static bool is_return_pending(struct ages *a, uint64_t now_ns, uint32_t n_sms,
 	return true;
 }
 
-/* Returns an index of l, or AGES_NOBODY. */
+/* Returns the index in l of the launch that gets no SM, or AGES_NOBODY. */
 static uint32_t choose_way_for_pair(struct ages *a, uint64_t now_ns, uint32_t n_sms,
 	const struct age_launch *const l[2], uint64_t *io_wake_ns)
 {

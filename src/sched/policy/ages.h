@@ -21,25 +21,25 @@
 
 #include "base/base.h"
 
-#define AGES_PAIRS 64u /* pairs of kernels in the table */
+#define AGES_PAIRS 64u /* number of pairs of kernels in the table */
 /* maximum number of launches whose age is known; ages_decide acts only if there are two launches */
 #define AGES_LAUNCHES 32u
 #define AGES_NOBODY   2u
 
-/* A launch that has or may have SMs. Times are in ns. */
+/* A launch that has SMs, or may get some. Times are in ns. */
 struct age_launch {
 	uint64_t code;   /* launches of the same kernel have equal codes */
-	uint64_t launch; /* identifies the launch, together with the tenant */
+	uint64_t launch; /* unique within the tenant */
 	uint32_t tenant;
-	uint32_t count; /* blocks that it may have on each SM */
+	uint32_t count; /* blocks that it may have on one SM */
 	bool present;   /* it has SMs */
-	bool leaving;   /* it was preempted and has not left yet */
+	bool leaving;   /* it was preempted, and not all its workers have left yet */
 	bool steady;    /* it must not be preempted */
 	uint64_t blocks, finished;
 	uint64_t started; /* blocks that have begun */
 	double alone_ns;  /* duration of the whole launch alone on the device; 0: unknown */
-	double left_ns;   /* duration of the rest, as far as known */
-	double cost_ns;   /* of leaving and returning */
+	double left_ns;   /* predicted duration of its remaining blocks */
+	double cost_ns;   /* time to leave and return */
 };
 
 struct age {
@@ -47,7 +47,7 @@ struct age {
 	uint32_t tenant;
 };
 
-/* The measurements of two kernels, with code[0] < code[1]. */
+/* Measurements of a pair of kernels, where code[0] < code[1]. */
 struct age_pair {
 	uint64_t code[2];
 	/* Speed of both launches together (work per time) while kernel i of the pair is the older
@@ -56,31 +56,32 @@ struct age_pair {
 	 * - [i][1]: measured after the other launch left and returned. The SMs then keep their
 	 *   division of memory, and fewer blocks of the returned launch may fit. */
 	double rate[2][2];
-	uint32_t n[2][2]; /* measurements in the moving mean; 0: none */
+	uint32_t n[2][2]; /* number of measurements in the moving mean; 0: none */
 	/* number of the last lookup of this pair; a new pair replaces the one with the lowest
 	 * number */
 	uint64_t used;
-	uint32_t apart; /* how often one launch waited since the last measurements */
+	uint32_t apart; /* how often one launch had to wait since the last measurements */
 };
 
-/* All zero: nothing is known. */
+/* All-zero at first. */
 struct ages {
-	uint64_t seq; /* the age given last */
+	uint64_t seq; /* the last age that was assigned */
 	struct age at[AGES_LAUNCHES];
 	uint32_t len;
 	struct age_pair pairs[AGES_PAIRS];
 	uint64_t used;
-	/* The present two launches, by order of their codes. */
-	struct age_launch from[2]; /* as of the start of measuring */
-	uint64_t settled_ns;       /* when measuring may begin; 0: a launch is not on its SMs yet */
-	uint64_t from_ns;          /* 0: not measuring */
+	/* The two launches that are being compared, by order of their codes. */
+	struct age_launch from[2]; /* their state when the measurement began */
+	/* when the measurement may begin; 0: one of the launches is not on its SMs yet */
+	uint64_t settled_ns;
+	uint64_t from_ns; /* start of the measurement; 0: none */
 	/* end of the wait for a launch that is not on its SMs yet; 0: no launch is awaited */
 	uint64_t late_ns;
-	uint32_t swaps; /* how often one of the two has left */
+	uint32_t swaps; /* how often one of the two launches has left */
 	bool measured;
-	bool leaves;     /* one must leave, or has not returned yet: */
+	bool leaves;     /* one launch must leave, or has left and not returned yet */
 	bool waits;      /* one gets no SM until the other one ends; that one can use all SMs */
-	uint32_t leaver; /* its index in `from` */
+	uint32_t leaver; /* index of that launch in `from` */
 };
 
 /* Must be called at each decision with the n launches that have or may have SMs. Returns which of

@@ -12,7 +12,7 @@ uint32_t curve_most(uint32_t blocks_per_sm, uint64_t left, uint32_t n_sms)
 	return (uint32_t)MIN(MAX(share, 1), MAX(blocks_per_sm, 1u));
 }
 
-/* The bits of i in reverse order, where i has n of them. */
+/* Returns the lowest n bits of i in reverse order. */
 static uint32_t reverse_bits(uint32_t i, uint32_t n)
 {
 	uint32_t r = 0;
@@ -31,7 +31,7 @@ uint32_t curve_turn(uint32_t most, uint32_t step)
 		return step ? 1 : most;
 	while (1u << bits < most)
 		bits++;
-	/* The first two steps took the two ends. */
+	/* Steps 0 and 1 returned `most` and 1. */
 	step--;
 	for (uint32_t i = 1;; i++) {
 		below = reverse_bits(i, bits);

@@ -28,11 +28,12 @@ static void sms_write(const struct sm_set *s, uint32_t n_sms, uint8_t *row)
 		row[sm] = sms_has(s, sm) ? HEDDLE_POLICY_UNBOUNDED : 0;
 }
 
-/* ---- the SMs of lanes ---- */
+/* ---- choosing the SMs of each lane ---- */
 
 struct claims {
 	uint8_t known;
-	uint32_t lane[HEDDLE_POLICY_MAX_SMS]; /* the lowest lane that has reserved this SM so far */
+	/* lowest number of a lane that has reserved this SM so far */
+	uint32_t lane[HEDDLE_POLICY_MAX_SMS];
 	struct sm_set used;
 };
 
@@ -348,7 +349,7 @@ static void remember_reserved(struct heddle_lanes *s)
 			continue;
 		if (s->at[i].lane == HEDDLE_NO_LANE)
 			memset(&launch_of(&s->at[i])->reserved, 0, sizeof(t->expected));
-		if (t->n_listed) /* its first launch in the list */
+		if (t->n_listed) /* this is the tenant's first launch in the list */
 			memset(&t->expected, 0, sizeof(t->expected));
 		t->n_listed = 0;
 		sms_unite(&t->expected, &launch_of(&s->at[i])->reserved);

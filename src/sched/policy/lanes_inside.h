@@ -14,47 +14,55 @@
 
 #define LANES_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define LANES_MAX(a, b) ((a) > (b) ? (a) : (b))
-#define PER_SM          32u /* most blocks on an SM */
+#define PER_SM          32u /* maximum number of blocks on an SM */
 
 struct sm_set {
 	uint64_t w[HEDDLE_POLICY_MAX_SMS / 64];
 };
 
-/* In `own` of a launch. All zero at first. */
+/* Stored in `own` of a launch; all-zero at first. */
 struct own_launch {
-	struct sm_set reserved; /* by its lane in the last decision */
-	uint64_t round;         /* the last decision that listed it */
-	/* turns */
-	uint64_t progress_finished; /* finished blocks at the last progress or grant of SMs */
-	uint64_t progress_ns;       /* time of that */
-	/* waits */
-	uint64_t overdue, behind_ns; /* behind_ns: wait behind equals since its last block */
-	uint64_t finished;           /* blocks that had finished at the last decision */
-	uint64_t slice_ns;           /* overdue: when its slice began; 0: not yet */
-	uint64_t share_ns;           /* length of the slice */
-	uint64_t granted_finished;   /* blocks that had finished at the last grant */
-	uint64_t vain_ns;            /* since when `vain` falls */
-	uint64_t pause_ns;           /* how long it must wait for SMs that it could have, */
-	uint64_t free_ns;            /* and since when it could have them; 0: it could not */
-	uint32_t vain;               /* losses of SMs before a block has finished */
-	uint8_t granted;             /* it has SMs by a grant */
-	uint8_t behind;              /* it waits behind equals */
-	uint8_t there;               /* it has SMs, or is leaving them */
-	uint8_t idle, had_lane;      /* at the last decision */
-	uint8_t stalled;             /* it makes no progress while a tenant of its priority waits */
+	struct sm_set reserved; /* SMs that its lane reserved in the last decision */
+	uint64_t round;         /* number of the last decision whose view contained it */
+	/* used by turns.c */
+	/* number of finished blocks at the last progress or grant of SMs */
+	uint64_t progress_finished;
+	uint64_t progress_ns; /* time of that progress or grant */
+	/* used by waits.c */
+	/* behind_ns: how long it has waited behind equals since its last block */
+	uint64_t overdue, behind_ns;
+	uint64_t finished;         /* number of finished blocks at the last decision */
+	uint64_t slice_ns;         /* if overdue: when its slice began; 0: not yet */
+	uint64_t share_ns;         /* length of its slice */
+	uint64_t granted_finished; /* number of finished blocks at the last grant */
+	uint64_t vain_ns;          /* since when `vain` falls */
+	uint64_t pause_ns;         /* how long SMs must be available to it before it gets them */
+	uint64_t free_ns;          /* since when SMs have been available to it; 0: they are not */
+	/* how often it lost its SMs before a block finished; falls with time */
+	uint32_t vain;
+	uint8_t granted;        /* it got its SMs by a grant */
+	uint8_t behind;         /* it is waiting behind equals */
+	uint8_t there;          /* it has SMs, or its workers are leaving them */
+	uint8_t idle, had_lane; /* values at the last decision */
+	/* it makes no progress while a tenant of equal priority waits */
+	uint8_t stalled;
 };
 
-/* In `own` of a tenant. All zero at first. */
+/* Stored in `own` of a tenant; all-zero at first. */
 struct own_tenant {
-	struct sm_set expected;       /* the SMs that its last work had reserved */
-	uint64_t turn;                /* queue position among tenants of its priority */
-	uint64_t awaited_ns;          /* since when an equal waits for it; 0: none does */
-	uint64_t used_ns, counted_ns; /* used part of its time slice; time of the last count */
-	struct lanes_level *level;    /* of its priority, in the present decision */
-	uint64_t next_check_ns;       /* of its launches, in the present decision */
-	const uint8_t *best;          /* row of its first launch that has a lane; or NULL */
+	struct sm_set expected; /* SMs that were reserved for its last work */
+	uint64_t turn;          /* its position in the queue of tenants of its priority */
+	/* since when a tenant of equal priority waits for it; 0: none does */
+	uint64_t awaited_ns;
+	/* how much of its time slice is used; when that was last updated */
+	uint64_t used_ns, counted_ns;
+	struct lanes_level *level; /* level of its priority, in the current decision */
+	/* earliest progress_ns of its launches with a lane, in the current decision */
+	uint64_t next_check_ns;
+	/* row of quotas of its first launch that has a lane, or NULL */
+	const uint8_t *best;
 	int32_t priority;
-	uint32_t n_listed; /* its launches in the view */
+	uint32_t n_listed; /* number of its launches in the view */
 	uint8_t known, stalled, in_turns, has_lane, waits, opaque;
 	/* blocks on an SM of its launch whose relay takes most room, 0: none has an SM; and of
 	 * those that fill the device */
@@ -68,26 +76,26 @@ _Static_assert(sizeof(struct own_tenant) <= HEDDLE_POLICY_OWN, "own");
 struct lanes_level {
 	int32_t priority;
 	uint32_t n_tenants;
-	uint64_t last_turn;         /* the last queue position */
-	uint32_t n_waiting;         /* tenants with a launch that has no lane */
-	uint32_t n_lanes, n_behind; /* launches with and without a lane */
-	uint8_t stalled;            /* a tenant is stalled */
+	uint64_t last_turn;         /* the last queue position given */
+	uint32_t n_waiting;         /* tenants that have a launch without a lane */
+	uint32_t n_lanes, n_behind; /* number of launches with a lane; without a lane */
+	uint8_t stalled;            /* at least one tenant is stalled */
 	/* tenants of this level, and of all lower levels, whose relays take room: their number for
 	 * each number of blocks on an SM */
 	uint32_t relays[PER_SM + 1], relays_full[PER_SM + 1], relays_below[PER_SM + 1];
 };
 
 struct heddle_lanes {
-	struct heddle_policy_device device; /* of the present decision */
+	struct heddle_policy_device device; /* as of the current decision */
 	uint64_t now_ns, left_ns, wake_ns;
-	uint64_t passed_ns; /* since the last decision */
+	uint64_t passed_ns; /* time since the last decision */
 	uint64_t round, overdue;
-	uint8_t turns; /* some tenant is stalled */
+	uint8_t turns; /* at least one tenant is stalled */
 	struct heddle_lane_kernel *at;
 	uint32_t len, cap;
-	struct lanes_level *levels; /* in descending order */
+	struct lanes_level *levels; /* in descending order of priority */
 	uint32_t n_levels, cap_levels;
-	uint8_t *rows; /* of quotas: none, all, left, and one for each lane */
+	uint8_t *rows; /* rows of quotas: none, all, the rest, and one for each lane */
 	size_t cap_rows;
 };
 
@@ -163,7 +171,7 @@ static inline struct sm_set sms_all(uint32_t n)
  * before, comes after the tenants that already have this priority. Returns 0 if memory is
  * exhausted. */
 int lanes_find_levels(struct heddle_lanes *s, const struct heddle_policy_view *in);
-/* Sets need_sms of all kernels. */
+/* Sets need_sms of every kernel. */
 void lanes_find_needs(struct heddle_lanes *s, const struct heddle_policy_view *in);
 
 /* ---- turns.c ---- */

@@ -85,7 +85,7 @@ int lanes_find_levels(struct heddle_lanes *s, const struct heddle_policy_view *i
 	return 1;
 }
 
-/* ---- the SMs that a kernel needs ---- */
+/* ---- number of SMs that a kernel needs ---- */
 
 static uint64_t divide_up(uint64_t a, uint64_t b)
 {
@@ -145,7 +145,7 @@ static uint64_t relays_below(const struct heddle_lane_kernel *k)
 	uint64_t n = 0;
 
 	if (sms_count(&launch_of(k)->reserved))
-		return 0; /* a past decision made room for it */
+		return 0; /* an earlier decision already made room for it */
 	for (uint32_t i = 1; i <= PER_SM; i++) {
 		uint32_t others = v->relays_below[i] + v->relays_full[i] - (t->relay_full == i);
 
@@ -162,7 +162,7 @@ static uint32_t need_sms(const struct heddle_lanes *s, const struct heddle_lane_
 		return s->device.n_sms;
 	if (k->kernel->kind == HEDDLE_POLICY_EXPECTED)
 		return LANES_MAX(sms_count(&tenant_of(k)->expected), 1u);
-	/* one place for the launch's own relay */
+	/* The 1 counts the launch's own relay, which also takes room on an SM. */
 	n = divide_up(blocks_left(k) + 1 + relays_below(k), blocks_per_sm(k));
 	return (uint32_t)LANES_MIN(n + s->device.extra_sms, s->device.n_sms);
 }

@@ -21,17 +21,18 @@ struct sched_policy_watch {
 	 * once for each kind of fault. */
 	void (*say)(void *user, const char *what);
 	void *user;
-	uint32_t said; /* kinds already reported, as bits; initially 0 */
+	uint32_t said; /* bit mask of the problems already reported; initially 0 */
 };
 
 struct sched_policy {
 	const char *name;
 	const struct heddle_policy *table;
 	struct sched_policy_watch *watch; /* may be NULL */
-	const char *options;              /* for `create`; NULL: those of struct sched_options */
+	/* passed to `create`; NULL: struct sched_options has them */
+	const char *options;
 };
 
-/* policy_ID of each built-in policy, and sched_policy_ID. */
+/* Declares policy_ID and sched_policy_ID for each built-in policy. */
 #define POLICY(id, text)                               \
 	extern const struct heddle_policy policy_##id; \
 	extern const struct sched_policy sched_policy_##id;
@@ -43,15 +44,15 @@ struct sched_policy {
 /* All names of policies.def, for help: "hpf|...|FILE" and "hpf|...|./FILE"; and each name with its
  * text. */
 extern const char sched_policy_words[], sched_policy_values[], sched_policy_help[];
-/* Returns true for the name of a POLICY_FILE. */
+/* Returns true if a POLICY_FILE has this name. */
 bool sched_policy_is_file(const char *name);
-/* Writes all names of policies.def: "hpf, ... and fixed". */
+/* Writes the names of all policies in policies.def: "hpf, ... and fixed". */
 void sched_policy_list(char *ret, size_t size);
-/* Returns a built-in policy; NULL: no such. */
+/* Returns the built-in policy of this name, or NULL. */
 const struct sched_policy *sched_policy_find(const char *name);
 /* Has faults of the built-in policies reported: `say` gets the policy's name as `user`. */
 void sched_policies_watch(void (*say)(void *user, const char *what));
-/* True if the policy states this fact about itself. */
+/* Returns true if the policy has this flag. */
 bool sched_policy_is(const struct sched_policy *p, enum heddle_policy_flags flag);
 /* Returns 0, or -EINVAL; then ret_why
  * is "policy_options: " and a sentence. A policy without `check` takes any options. */

@@ -26,40 +26,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EPOCH_MIN_NS 100000u /* lower limit of T */
-#define COST_MIN_NS  10000u  /* lower limit of a preemption's cost */
+#define EPOCH_MIN_NS 100000u /* lower limit of the epoch T */
+#define COST_MIN_NS  10000u  /* lower limit of the cost of a preemption */
 /* Maximum number of epochs by which a tenant's virtual time can exceed the least one. Otherwise a
  * tenant whose work could not be stopped for long would never get a time slice again. */
 #define AHEAD_MAX 64
-#define LOST_MAX  4 /* limit of a turn's loss, in multiples of its known costs */
-#define LOST_PART 8 /* a turn replaces 1/8 of the mean loss */
+#define LOST_MAX  4 /* the loss of a turn counts at most this many times its known costs */
+#define LOST_PART 8 /* weight of one turn in the mean loss: 1/8 */
 
 struct entry {
 	uint32_t tenant, weight;
-	uint64_t served_ns, worked_ns; /* service_ns and work_ns as of the last decision, */
-	uint64_t service_ns, work_ns;  /* and now */
-	uint64_t virtual_ns;           /* charged service divided by the weight */
-	/* Of the present turn; between turns, of the last one. */
-	uint64_t turn_ns;       /* charged in all */
-	uint64_t turn_pause_ns; /* pauses in which other tenants waited */
+	uint64_t served_ns, worked_ns; /* service_ns and work_ns at the last decision */
+	uint64_t service_ns, work_ns;  /* service_ns and work_ns now */
+	uint64_t virtual_ns;           /* charged service, divided by the weight */
+	/* The current turn; between turns, the last one. */
+	uint64_t turn_ns;       /* total charged time */
+	uint64_t turn_pause_ns; /* length of the pauses during which other tenants waited */
 	uint64_t turn_time_ns, turn_work_ns, turn_charged_ns;
-	uint64_t turn_began_ns, turn_ended_ns; /* ended: valid between turns */
-	bool turn_awaited;                     /* other tenants waited throughout */
-	uint64_t lost_ns;                      /* moving mean of a turn's loss; 0: none yet */
-	uint64_t cost_ns;                      /* O_i */
-	bool here;                             /* it is in this view */
-	bool wants;                            /* it has work */
-	uint64_t away_ns;                      /* start of its absence; 0: it has work */
-	bool is_back;                          /* it returns from an absence longer than an epoch */
-	bool expected;                         /* it has no work now, but more is about to come */
+	uint64_t turn_began_ns, turn_ended_ns; /* turn_ended_ns is valid only between turns */
+	bool turn_awaited;                     /* other tenants waited during the whole turn */
+	/* moving mean of the loss of a turn; 0: none measured yet */
+	uint64_t lost_ns;
+	uint64_t cost_ns; /* O_i of the paper */
+	bool here;        /* the current view has it */
+	bool wants;       /* it has work */
+	uint64_t away_ns; /* since when it has had no work; 0: it has work */
+	/* it has returned after more than an epoch without work */
+	bool is_back;
+	/* it has no work now, but is expected to have some soon */
+	bool expected;
 };
 
 struct ffs {
 	VEC(struct entry) row;
-	struct hash_map places; /* of tenants: the index of the entry in `row`, plus one */
-	uint32_t current;       /* the tenant whose turn it is; meaningful if it is in the row */
+	struct hash_map places; /* maps a tenant to the index of its entry in `row` plus one */
+	uint32_t current;       /* the tenant whose turn it is, if `row` has it */
 	bool waits;          /* `current` had no work at the last decision, and kept the device */
-	uint64_t decided_ns; /* time of the last decision */
+	uint64_t decided_ns; /* when the last decision was made */
 };
 
 static struct entry *find_entry(const struct ffs *f, uint32_t tenant)
@@ -116,7 +119,7 @@ static bool update_tenants(struct ffs *f, const struct heddle_policy_view *v)
 
 		if (here)
 			f->row.at[kept++] = f->row.at[i];
-		if (!here || kept != i + 1) /* cannot fail: it has a place */
+		if (!here || kept != i + 1) /* cannot fail: the map already has this tenant */
 			set_place(f, f->row.at[i].tenant, here ? kept : 0);
 	}
 	f->row.len = kept;
@@ -266,7 +269,7 @@ static void bound_virtual_times(struct ffs *f, uint64_t now_ns, uint64_t epoch_n
 	}
 }
 
-/* Remaining time of its turn; 0: the turn is over. */
+/* Returns the remaining time of the turn; 0: the turn is over. */
 static uint64_t turn_left(const struct ffs *f, const struct entry *e, uint64_t epoch_ns)
 {
 	uint64_t all = epoch_ns * e->weight, left = all - MIN(e->turn_ns, all);
@@ -303,7 +306,7 @@ static void give_device(const struct heddle_policy_view *v, struct heddle_policy
 		out->held[i] = others_wait && heddle_policy_tenant_at(v, i)->id != to->tenant;
 }
 
-/* Gives the device to every launch, as without heddle. */
+/* Lets every launch use the whole device, as without heddle. */
 static void give_device_to_all(const struct heddle_policy_view *v, struct heddle_policy_plan *out)
 {
 	memset(out->quota, HEDDLE_POLICY_UNBOUNDED, (size_t)v->n_kernels * v->device->n_sms);

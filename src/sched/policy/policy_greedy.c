@@ -28,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNTS (HEDDLE_POLICY_CURVE - 1) /* most blocks on an SM */
+#define COUNTS (HEDDLE_POLICY_CURVE - 1) /* maximum number of blocks on an SM */
 #define WARP   32u
 /* Maximum number of launches for predictions, whose cost grows with the cube of the number. With
  * more launches nothing is predicted. */
@@ -53,25 +53,26 @@ struct resources {
 };
 
 struct greedy {
-	bool pairs; /* predict whether tenants are faster side by side */
+	bool pairs; /* predict whether tenants run faster at the same time */
 	struct ages ages;
-	uint32_t end_tenant;         /* tenant of the launch whose end was last awaited */
-	uint64_t end_launch, end_ns; /* that launch, and until when others wait for it */
+	uint32_t end_tenant; /* tenant of the last launch for whose end others waited */
+	/* that launch, and the time at which the others stop waiting */
+	uint64_t end_launch, end_ns;
 };
 
 struct candidate {
 	const struct heddle_policy_kernel *k;
 	uint32_t index; /* index in the view */
-	uint32_t most;  /* most blocks that an SM can use */
-	uint32_t least; /* blocks on each SM that the plan begins with */
-	uint32_t count; /* blocks on each SM in the plan so far */
-	bool padded;    /* the guard form: shared memory keeps it to its count */
-	bool chosen;    /* its tenant may run now; only if pairs are predicted */
-	double left;    /* the fraction of its blocks that have not ended, 0 to 1 */
+	uint32_t most;  /* largest number of blocks that it can use on an SM */
+	uint32_t least; /* number of blocks on each SM at which the plan starts */
+	uint32_t count; /* number of blocks on each SM in the plan so far */
+	bool padded;    /* it has the guard form: extra shared memory limits it to its count */
+	bool chosen;    /* its tenant may run now; used only if pairs are predicted */
+	double left;    /* fraction of its blocks that have not finished, 0 to 1 */
 	double ns[COUNTS + 1];
 };
 
-/* ---- duration by the number of blocks on each SM ---- */
+/* ---- predicted duration for each number of blocks on an SM ---- */
 
 static uint32_t most_blocks(const struct heddle_policy_kernel *k)
 {
@@ -100,11 +101,11 @@ static void estimate_durations(struct candidate *c)
 {
 	const struct heddle_policy_kernel *k = c->k;
 	uint32_t most = most_blocks(k);
-	double per_count = (double)k->predicted_ns * most; /* of one block on an SM */
+	double per_count = (double)k->predicted_ns * most; /* duration with one block on each SM */
 
 	for (uint32_t n = most; n > 0; n--)
 		if (k->curve_ns[n] != HEDDLE_POLICY_UNKNOWN)
-			per_count = (double)k->curve_ns[n] * n; /* the fewest known */
+			per_count = (double)k->curve_ns[n] * n; /* from the smallest known count */
 	for (uint32_t n = 1; n <= most; n++) {
 		if (k->curve_ns[n] != HEDDLE_POLICY_UNKNOWN)
 			per_count = (double)k->curve_ns[n] * n;
@@ -119,7 +120,7 @@ static double remaining_ns(const struct candidate *c)
 	return c->ns[c->count] * c->left;
 }
 
-/* ---- resources of an SM ---- */
+/* ---- resources that blocks use on an SM ---- */
 
 /* Adds the resources of `count` blocks of the kernel to `sum`. The hardware allocates threads and
  * registers by whole warps. */
@@ -152,7 +153,7 @@ static bool all_fit(const struct heddle_policy_device *d, const struct candidate
 	       sum.regs <= d->regs_per_sm && sum.shared <= d->shared_per_sm;
 }
 
-/* ---- the algorithm ---- */
+/* ---- choosing counts of blocks ---- */
 
 static int longest_first(const void *pa, const void *pb)
 {
@@ -347,7 +348,7 @@ static bool is_faster_together(const struct heddle_policy_view *v,
 		   : together < after * (1 - MARGIN);
 }
 
-/* Returns the number of the tenant's launches. */
+/* Marks the tenant's launches as chosen. Returns their number. */
 static uint32_t choose_tenant(struct candidate *at, uint32_t n, uint32_t tenant)
 {
 	uint32_t own = 0;
@@ -375,7 +376,8 @@ static uint32_t choose_tenants(const struct heddle_policy_view *v, struct heddle
 	for (uint32_t i = 1; i < n; i++) {
 		if (at[i].chosen)
 			continue;
-		if (chosen >= PREDICTED) { /* no makespan is predicted for more, so all share */
+		/* More launches than a makespan is predicted for: all of them share the device. */
+		if (chosen >= PREDICTED) {
 			at[i].chosen = true;
 			continue;
 		}
@@ -395,7 +397,7 @@ static uint32_t choose_tenants(const struct heddle_policy_view *v, struct heddle
 
 /* ---- plans ---- */
 
-/* The tenant of the first launch that competes. */
+/* Returns the tenant of the first launch in the view that competes. */
 static uint32_t first_tenant(const struct heddle_policy_view *v)
 {
 	for (uint32_t i = 0; i < v->n_kernels; i++) {
@@ -636,7 +638,7 @@ static void greedy_decide(
 		n = choose_tenants(v, out, at, n);
 	allocate_blocks(v->device, at, n);
 	hold_counts(g, v, at, n);
-	if (n < all || !all_fit(v->device, at, n)) /* one waits until another ends */
+	if (n < all || !all_fit(v->device, at, n)) /* a launch must wait until another one ends */
 		out->wake_ns = v->now_ns + HEDDLE_POLICY_MAX_WAKE;
 	if (n == 1)
 		at[0].count = most_blocks(at[0].k);

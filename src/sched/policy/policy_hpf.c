@@ -54,7 +54,7 @@ static int compare(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* Compares launches of the same priority. */
+/* Compares two launches of equal priority. */
 static int compare_launches(const struct heddle_lane_kernel *a, const struct heddle_lane_kernel *b)
 {
 	const struct heddle_policy_kernel *ka = a->kernel, *kb = b->kernel;
@@ -65,7 +65,7 @@ static int compare_launches(const struct heddle_lane_kernel *a, const struct hed
 		return a->overdue ? -1 : 1;
 	if (a->overdue != b->overdue)
 		return compare(a->overdue, b->overdue);
-	/* Stalled tenants have had their turn. */
+	/* While a tenant is stalled, all tenants of its priority take turns. */
 	if (a->turn != b->turn)
 		return compare(a->turn, b->turn);
 	/* depth is greater for a launch that its own tenant ranks lower than another of its
@@ -86,7 +86,7 @@ static int compare_kernels(const void *pa, const void *pb)
 	int32_t pri_a = a->tenant->priority, pri_b = b->tenant->priority;
 	int r = 0;
 
-	/* Kernels without work sort last, whatever their priority. */
+	/* Kernels that have no work come last, whatever their priority is. */
 	if ((a->turn == HEDDLE_NO_TURN) != (b->turn == HEDDLE_NO_TURN))
 		return a->turn == HEDDLE_NO_TURN ? 1 : -1;
 	if (pri_a != pri_b)
@@ -104,7 +104,8 @@ struct filling {
 	struct heddle_lanes *lanes;
 	const struct heddle_policy_device *device;
 	struct heddle_lane_kernel *at;
-	uint32_t len, lane, left; /* the next lane, and SMs that no lane has reserved */
+	/* the next free lane, and the number of SMs that no lane has reserved */
+	uint32_t len, lane, left;
 };
 
 static uint32_t wanted_sms(const struct filling *f, const struct heddle_lane_kernel *k)
@@ -187,7 +188,7 @@ static void hpf_decide(
 
 	if (hpf_order(&f, state, in))
 		heddle_lanes_plan(f.lanes, in, out, hold_below(&f));
-	else /* every kernel gets the whole device */
+	else /* if that failed, every kernel gets the whole device */
 		memset(out->quota, (int)HEDDLE_POLICY_UNBOUNDED,
 			(size_t)in->n_kernels * in->device->n_sms);
 }

@@ -23,14 +23,14 @@
 #define KERNELS 256u
 
 static struct turn {
-	uint64_t code, blocks; /* blocks 0: the entry is free */
+	uint64_t code, blocks; /* kernel and grid size; blocks 0: the entry is free */
 	uint32_t threads, shared_bytes, blocks_per_sm;
-	uint32_t steps; /* launches that were given a count */
+	uint32_t steps; /* number of launches that got a count so far */
 	uint64_t used;
 } turns[KERNELS];
 static uint64_t clock_of_turns;
 
-/* The launch that has the device, or had it last. */
+/* The launch that now has the device, or had it last. */
 struct profiling {
 	uint32_t tenant;
 	uint64_t launch;

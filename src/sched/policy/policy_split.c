@@ -30,7 +30,7 @@ struct split {
 
 /* ---- sides ---- */
 
-/* True if it has blocks that have not begun. */
+/* Returns true if some blocks of the kernel have not begun. */
 static bool is_competing(const struct heddle_policy_kernel *k)
 {
 	return k->kind == HEDDLE_POLICY_MANAGED && !k->idle && k->started < k->blocks;
@@ -43,14 +43,14 @@ static int priority_of(const struct heddle_policy_view *v, const struct heddle_p
 	return ((const struct heddle_policy_tenant *)t)->priority;
 }
 
-/* The rule that puts a kernel on the first side. */
+/* The rule that decides which kernels are on the first side. */
 struct side {
 	/* true: the first side is the kernels of tenants with this priority; false: the kernels of
 	 * this tenant */
 	bool by_priority;
 	int priority;
 	uint32_t tenant;
-	bool alone; /* the second side has no kernel */
+	bool alone; /* the second side has no kernels */
 };
 
 static bool is_first(const struct heddle_policy_view *v, const struct side *s,
@@ -59,7 +59,7 @@ static bool is_first(const struct heddle_policy_view *v, const struct side *s,
 	return s->by_priority ? priority_of(v, k) == s->priority : k->tenant_index == s->tenant;
 }
 
-/* The view has launches by order of arrival. */
+/* The view lists launches in order of arrival. */
 static struct side find_first_side(const struct heddle_policy_view *v)
 {
 	struct side s = {.tenant = UINT32_MAX, .alone = true};
@@ -113,7 +113,7 @@ static void fill_row(const struct split *p, const struct heddle_policy_kernel *k
 		row[sm] = part[first == (sm % 2 == 0)];
 }
 
-/* The tenant whose launch came first. */
+/* Returns the tenant of the launch that arrived first. */
 static uint32_t first_tenant(const struct heddle_policy_view *v)
 {
 	for (uint32_t i = 0; i < v->n_kernels; i++) {

@@ -17,7 +17,7 @@
  * SMs does not count. A task pool without tasks is never stalled, and goes last. */
 #include "lanes_inside.h"
 
-#define STEPS 64u /* a launch that makes progress ends within this many still_ns */
+#define STEPS 64u /* a launch makes progress if it finishes 1/STEPS of its grid in still_ns */
 
 static void check_launch_stalled(const struct heddle_lanes *s, const struct heddle_lane_kernel *k)
 {
@@ -34,13 +34,13 @@ static void check_launch_stalled(const struct heddle_lanes *s, const struct hedd
 		l->progress_ns = s->now_ns;
 	} else if (l->had_lane && t->awaited_ns && s->now_ns - since >= s->device.still_ns) {
 		l->stalled = 1;
-		l->progress_ns = s->now_ns; /* the next check is after the same time */
+		l->progress_ns = s->now_ns; /* checks again after another still_ns */
 		t->used_ns = s->device.still_ns;
 	}
 	t->stalled |= l->stalled;
 }
 
-/* No time counts while preempted launches are leaving. */
+/* Time does not count while preempted launches are still leaving. */
 static void count_turn_time(const struct heddle_lanes *s, struct own_tenant *t)
 {
 	uint64_t from = LANES_MAX(t->counted_ns, s->left_ns);
@@ -70,7 +70,7 @@ void lanes_assign_turns(struct heddle_lanes *s, const struct heddle_policy_view 
 		struct own_tenant *t = own_of(in, i);
 
 		count_turn_time(s, t);
-		/* A stalled launch that is not in the view has not got on. */
+		/* A stalled launch that is not in the view has made no progress. */
 		t->stalled &= t->n_listed < heddle_policy_tenant_at(in, i)->launches;
 	}
 	for (uint32_t i = 0; i < s->len; i++)
@@ -128,7 +128,7 @@ void lanes_note_turns(struct heddle_lanes *s, const struct heddle_policy_view *i
 		struct own_tenant *t = own_of(in, i);
 		uint64_t since, next = UINT64_MAX;
 
-		/* Does another tenant of its priority wait for this one? */
+		/* In this case, no other tenant of its priority waits for this one. */
 		if (!t->has_lane || t->level->n_waiting <= t->waits) {
 			t->awaited_ns = 0;
 			continue;

@@ -17,8 +17,9 @@
  * of a higher priority, or for its own program. */
 #include "lanes_inside.h"
 
-#define OVERDUE_NS   100000000u
-#define SLICES_NS    60000000u /* of all overdue launches of one priority together */
+#define OVERDUE_NS 100000000u
+/* total length of the slices of all overdue launches of one priority */
+#define SLICES_NS    60000000u
 #define SLICE_MAX_NS 16000000u
 #define SLICE_MIN_NS 1000000u
 #define FORGET_NS    64000000u
@@ -39,7 +40,7 @@
 static const uint64_t pauses_ns[] = {0, 250000, 1000000, 4000000, 16000000, 64000000};
 #define PAUSES ((uint32_t)(sizeof(pauses_ns) / sizeof(pauses_ns[0])))
 
-/* Lets the count of losses in vain fall. */
+/* Lowers the count of losses in vain by the time that has passed. */
 static void forget_losses(struct own_launch *l, uint64_t now_ns)
 {
 	uint64_t n = now_ns > l->vain_ns ? (now_ns - l->vain_ns) / FORGET_NS : 0;
@@ -112,7 +113,7 @@ static void update_wait(struct heddle_lanes *s, struct heddle_lane_kernel *k)
 	struct own_launch *l = launch_of(k);
 
 	note_loss(s, k);
-	if (k->kernel->idle || k->kernel->depth) { /* its own program lets it wait */
+	if (k->kernel->idle || k->kernel->depth) { /* its own tenant runs other launches first */
 		l->behind = 0;
 		l->overdue = l->behind_ns = 0;
 	}
@@ -167,7 +168,7 @@ static void note_without_lane(struct heddle_lanes *s, const struct heddle_lane_k
 	struct own_launch *l = launch_of(k);
 
 	l->free_ns = 0;
-	/* A loss of SMs to a higher priority does not count. */
+	/* If a higher priority takes the SMs, the loss does not count. */
 	l->granted &= v->n_lanes > 0;
 	l->behind = v->n_lanes && !k->kernel->idle && !k->kernel->depth;
 	if (l->behind && !l->overdue)
@@ -190,7 +191,7 @@ void lanes_note_waits(struct heddle_lanes *s)
 			note_with_lane(s, k);
 		else
 			note_without_lane(s, k);
-		/* From now on it may have SMs by a grant. */
+		/* The launch may get SMs by a grant from now on. */
 		if (k->lane != HEDDLE_NO_LANE && !k->withheld && k->kernel->arrived &&
 			!k->kernel->running && !k->kernel->leaving) {
 			l->granted = 1;

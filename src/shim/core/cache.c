@@ -41,7 +41,7 @@ struct cache_head {
 	uint8_t digest[32];
 };
 
-/* The size limit of all files, in bytes. */
+/* Returns the limit for the total size of all cached files, in bytes. */
 static uint64_t all_bytes(void)
 {
 	return env_number(ENV_CACHE_MB) << 20;
@@ -59,7 +59,7 @@ static bool cache_dir(char *ret, size_t size)
 	return n > 0 && (size_t)n < size;
 }
 
-/* In dir. */
+/* Writes the path of this key's file in dir. */
 static bool cache_path(const char *dir, const uint8_t key[32], char *ret, size_t size)
 {
 	char hex[65];
@@ -114,7 +114,7 @@ static void touch_file(int fd, const struct stat *st)
 	const struct timespec now[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_NOW}};
 
 	if (time(NULL) - st->st_mtim.tv_sec > TOUCH_AFTER_S && futimens(fd, now) < 0)
-		return; /* then it is removed sooner */
+		return; /* the time stays old, so the file is removed sooner */
 }
 
 static bool read_file(int fd, const uint8_t key[32], struct strbuf *ret)
@@ -125,7 +125,7 @@ static bool read_file(int fd, const uint8_t key[32], struct strbuf *ret)
 	char *data = NULL;
 	bool ok = false;
 
-	/* Only what this user wrote: it becomes code. */
+	/* Accepts only files that this user wrote, because their content becomes code. */
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
 		read_all(fd, &h, sizeof(h)) && !memcmp(h.magic, CACHE_MAGIC, sizeof(h.magic)) &&
 		h.bytes <= CACHE_MAX && (size_t)st.st_size == sizeof(h) + h.bytes)
@@ -149,7 +149,7 @@ struct reading {
 	bool ok, refused;
 };
 
-/* Says once that the folder is not used, and what to do. */
+/* Prints once that the shim does not use the folder, and what to do about it. */
 static void say_refused(const char *dir, bool refused)
 {
 	static atomic_bool said;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Files for the program's next start. */
+/* The shim's cache on disk, which the program's next start reads. */
 #ifndef HEDDLE_SHIM_CACHE_H
 #define HEDDLE_SHIM_CACHE_H
 

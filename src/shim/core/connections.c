@@ -30,12 +30,14 @@
  * CUDA_DEVICE_MAX_CONNECTIONS. */
 #define OURS "HEDDLE_CONNECTIONS"
 
-#define DRIVERS_CONNECTIONS 8 /* the driver's default; see SPARE_CHANNELS */
+#define DRIVERS_CONNECTIONS 8 /* the driver's default; see also SPARE_CHANNELS */
 
 static unsigned number = DRIVERS_CONNECTIONS;
-static uint8_t program[32];                       /* key of this program's note */
-static _Atomic unsigned enough = CONNECTIONS_MAX; /* the shim notes only larger numbers */
-static uint64_t from_ns;                          /* the shim notes nothing before */
+/* cache key of the file that has this program's number of channels */
+static uint8_t program[32];
+/* the shim records only larger numbers than this */
+static _Atomic unsigned enough = CONNECTIONS_MAX;
+static uint64_t from_ns; /* the shim records no number before this time */
 
 /* Returns true if the program is an interpreter. All scripts of an interpreter run the same
  * executable, so the key of such a program includes the path of its script. */
@@ -79,7 +81,7 @@ static void add_script(struct strbuf *b)
 	free(path);
 }
 
-/* False: the program cannot be identified. */
+/* Returns false if the program cannot be identified. */
 static bool key_of_program(uint8_t ret[32])
 {
 	struct strbuf b = {0};
@@ -138,7 +140,7 @@ void connections_init(void)
 		snprintf(text, sizeof(text), "%u", n);
 		if (setenv(OURS, text, 1) || setenv(VARIABLE, text, 1))
 			return;
-	} else { /* also values that were inherited from a parent program */
+	} else { /* also removes values that a parent process has set */
 		unsetenv(OURS);
 		unsetenv(VARIABLE);
 	}

@@ -24,7 +24,7 @@ struct cu_api cu;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool loaded, gave_up;
 
-/* This symbol tells the shim's library from the driver's. */
+/* dev_open_below recognizes a shim by this symbol. */
 SHIM_API const int heddle_shim_marker = 1;
 
 static void say_environment(void *user, enum env_variable which, const char *line)
@@ -40,14 +40,14 @@ static void load_driver(void)
 	struct cu_api api;
 
 	env_check(say_environment, NULL);
-	connections_init(); /* before the driver, which reads it when it starts */
+	connections_init(); /* must come first: the driver reads the variable when it starts */
 	if (dev_open_below(path && *path ? path : NULL, &api) < 0) {
 		why = path && *path ? dlerror() : NULL;
 		if (path && *path)
 			shim_say("HEDDLE_DRIVER_LIB is no driver's library: ", why ? why : path);
 		return;
 	}
-	if (dev_symbol(api.handle, DEV_SHIM_MARKER)) { /* told to load ourselves */
+	if (dev_symbol(api.handle, DEV_SHIM_MARKER)) { /* the path leads to the shim itself */
 		dev_close(&api);
 		return;
 	}

@@ -22,13 +22,13 @@
 #define SHIM_API __attribute__((visibility("default")))
 
 extern struct cu_api cu; /* filled by shim_driver */
-/* Finds and loads the real driver, once. NULL: there is none. */
+/* Finds and loads the real driver on the first call. Returns NULL if there is none. */
 const struct cu_api *shim_driver(void);
-void *shim_real(const char *symbol); /* in the real driver, or NULL */
+void *shim_real(const char *symbol); /* address of a symbol in the real driver, or NULL */
 /* There is no memory for the shim itself: from now on shim_driver returns NULL, and shim_lacking
  * CUDA_ERROR_OUT_OF_MEMORY. */
 void shim_give_up(void);
-/* The result of a function that the real driver lacks. */
+/* Returns the error code of a function that the real driver lacks. */
 CUresult shim_lacking(void);
 /* Goes at the start of each handled function. Loads the driver if necessary. If the driver lacks
  * the function, returns CUDA_ERROR_NOT_SUPPORTED; if there is no driver, CUDA_ERROR_NO_DEVICE. */

@@ -11,7 +11,7 @@
 struct session_ends {
 	/* The context that has ended. NULL before the driver's call, and if that call failed. */
 	CUcontext ctx;
-	bool is_ours; /* the shim has its forms, streams and control blocks in it */
+	bool is_ours; /* the shim has its forms, streams and control blocks in this context */
 };
 
 #endif

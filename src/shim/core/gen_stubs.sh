@@ -12,7 +12,7 @@ set -eu
 hooks=$1 out=$2 map=$3 how=$4
 tmp=$out.names
 trap 'rm -f "$tmp"' EXIT
-# "symbol how", of each form.
+# Writes a line "symbol how" for each variant of each function.
 sed -n 's/^HOOK(\(.*\))$/\1/p' "$hooks" | awk -F ', ' '
 	{ print $1, $3 }
 	$2 != "NONE" { print $1 "_" tolower($2), $3 }' | LC_ALL=C sort >"$tmp"

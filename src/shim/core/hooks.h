@@ -8,7 +8,7 @@
 
 enum hook_own { HOOK_OWN_NONE, HOOK_OWN_PTSZ, HOOK_OWN_PTDS };
 enum hook_how { HOOK_PASS, HOOK_OURS, HOOK_FENCE, HOOK_FENCE_LOAD };
-/* Above 0: the number of the parameter. */
+/* The column `stream` of hooks.def. Above 0: number of the stream parameter, from 1. */
 enum hook_stream {
 	HOOK_STREAM_NONE = 0,
 	HOOK_STREAM_INSIDE = -1,

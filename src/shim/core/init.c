@@ -14,7 +14,8 @@
 #include <time.h>
 
 #define PIPE_ENV "CUDA_MPS_PIPE_DIRECTORY"
-#define AGAIN_NS 1000000000l /* another server is there by then */
+/* wait before the second attempt; another MPS server should run by then */
+#define AGAIN_NS 1000000000l
 
 /* Returns true for errors of the MPS server, or of the connection to it. The program may still run
  * without MPS. */

@@ -17,13 +17,13 @@
 
 static struct lock lock = LOCK_INIT(inside);
 static pthread_cond_t none_inside = PTHREAD_COND_INITIALIZER;
-static unsigned n_inside; /* all under the lock */
+static unsigned n_inside; /* guarded by the lock */
 struct inside {
 	unsigned n, n_pauses;
 };
 static bool ends;
 
-/* Under the lock. */
+/* Call under the lock. */
 static void await_none(const unsigned *n)
 {
 	struct timespec until;

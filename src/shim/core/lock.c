@@ -23,7 +23,7 @@ static const char *const names[] = {
 #include "shim/core/locks.def"
 #undef LOCK
 };
-static __thread unsigned char held[LOCKS]; /* how many of each the thread holds: 0 or 1 */
+static __thread unsigned char held[LOCKS]; /* by lock: 1 if this thread holds it, else 0 */
 
 static void note_taken(enum lock_name name)
 {

@@ -30,7 +30,7 @@ void lock_finish(struct lock *l);
 void lock_take(struct lock *l);
 void lock_drop(struct lock *l);
 void lock_wait(struct lock *l, pthread_cond_t *c);
-/* As pthread_cond_timedwait: 0, or ETIMEDOUT. */
+/* Like pthread_cond_timedwait. Returns 0 or ETIMEDOUT. */
 int lock_wait_until(struct lock *l, pthread_cond_t *c, const struct timespec *until);
 
 #endif

@@ -17,7 +17,7 @@ struct map_entry {
 };
 struct map_table {
 	size_t cap, used;
-	struct map_table *older; /* keeps it reachable */
+	struct map_table *older; /* keeps older tables reachable */
 	struct map_entry at[];
 };
 

@@ -18,7 +18,7 @@ struct map {
 	struct lock lock;
 };
 void map_init(struct map *m);                        /* no key has a value */
-void *map_get(const struct map *m, const void *key); /* NULL: none */
+void *map_get(const struct map *m, const void *key); /* NULL: the key has no value */
 /* Sets the value of a key. If value is NULL, removes the key. Returns false if memory is
  * exhausted. */
 bool map_put(struct map *m, const void *key, void *value);

@@ -20,7 +20,7 @@ void shim_say(const char *text, const char *more)
 	int n = snprintf(line, sizeof(line), "heddle: %s%s\n", text, more);
 
 	if (write(STDERR_FILENO, line, (size_t)MIN(n, (int)sizeof(line) - 1)) < 0)
-		return; /* nowhere to say it */
+		return; /* the message cannot be reported */
 }
 
 void shim_tell_watcher(const char *why)
@@ -47,7 +47,7 @@ void shim_warn(const char *why)
 		return;
 	n = snprintf(line, sizeof(line), "heddle: %s; running natively\n", why);
 	if (write(STDERR_FILENO, line, (size_t)MIN(n, (int)sizeof(line) - 1)) < 0)
-		return; /* nowhere to say it */
+		return; /* the message cannot be reported */
 }
 
 uint64_t shim_now_ns(void)

@@ -11,11 +11,11 @@
 void shim_say(const char *text, const char *more);
 /* Prints one line on standard error. Later calls in the same process print nothing. */
 void shim_warn(const char *why);
-#define REPORT_MS 200 /* timeout for heddle run -v */
+#define REPORT_MS 200 /* timeout for sending to heddle run -v */
 /* Tells `heddle run -v`, if it listens, why this process is no tenant (yet). A failure does no
  * harm. */
 void shim_tell_watcher(const char *why);
 
-uint64_t shim_now_ns(void); /* CLOCK_MONOTONIC */
+uint64_t shim_now_ns(void); /* time of CLOCK_MONOTONIC */
 
 #endif

@@ -17,7 +17,7 @@ struct session sessions[SHIM_SESSIONS];
 _Atomic unsigned shim_n_devices;
 static const struct session_calls *calls;
 
-/* ---- which session ---- */
+/* ---- finding a session ---- */
 
 static bool open_session(unsigned index, bool passes_on)
 {
@@ -37,7 +37,7 @@ void sessions_begin(const struct session_calls *above)
 		shim_give_up();
 }
 
-static unsigned n_open = 1; /* changes under the lock */
+static unsigned n_open = 1; /* guarded by the lock */
 static struct lock count_lock = LOCK_INIT(devices);
 
 static unsigned sessions_for(unsigned n_devices)
@@ -100,9 +100,9 @@ void session_start(struct session *session, bool is_launch)
 	calls->start(session, is_launch);
 }
 
-/* ---- the descriptors ---- */
+/* ---- descriptors of the connection ---- */
 
-/* Under the lock. */
+/* Call under the lock. */
 static bool has_fd(struct session *session, const struct host_fd *o)
 {
 	session->fds_lost =
@@ -123,7 +123,8 @@ static bool ring(struct session *session, const struct host_fd *o)
 void shim_kick(struct session *session)
 {
 	__atomic_store_n(&session->page->kick_ns, shim_now_ns(), __ATOMIC_RELAXED);
-	ring(session, &session->client.kick); /* else the agent takes over */
+	/* If this fails, the agent handles the lost descriptors. */
+	ring(session, &session->client.kick);
 }
 
 bool shim_has_fd(struct session *session, const struct host_fd *o)
@@ -138,7 +139,8 @@ bool shim_has_fd(struct session *session, const struct host_fd *o)
 
 void shim_poke(struct session *session)
 {
-	ring(session, &session->client.wake); /* else it looks every while */
+	/* If this fails, the agent still checks at intervals. */
+	ring(session, &session->client.wake);
 }
 
 bool session_socket(struct session *session, struct host_fd *ret)
@@ -163,7 +165,7 @@ bool session_open_gate(struct session *session, unsigned joins)
 	return same;
 }
 
-/* ---- the shim's own threads and calls ---- */
+/* ---- threads and driver calls of the shim ---- */
 
 int shim_thread(struct session *session, void *(*fn)(void *session))
 {

@@ -13,10 +13,10 @@
 
 #include <pthread.h>
 
-#define SHIM_HIGH 2 /* from this priority on, no other tenant waits for this one */
+#define SHIM_HIGH 2 /* no other tenant waits for a tenant of this or a higher priority */
 
 enum shim_mode {
-	SHIM_UNKNOWN, /* not yet asked for the daemon */
+	SHIM_UNKNOWN, /* the shim has not looked for a daemon yet */
 	SHIM_NATIVE,  /* There is no daemon, and none will come. All calls are passed on. */
 	/* There is no daemon yet, and a thread looks for one. All calls are passed on, and the shim
 	 * keeps records of loaded code for later. */
@@ -27,9 +27,9 @@ enum shim_mode {
  * session of a call is found once, at the start of the call (SHIM_NEED), and is passed on as an
  * argument. Threads of the shim get theirs when they start. */
 struct session {
-	unsigned index;      /* in `sessions` */
-	struct lock fd_lock; /* of the descriptors below, */
-	bool fds_lost;       /* which the program has closed */
+	unsigned index;      /* index in `sessions` */
+	struct lock fd_lock; /* guards the descriptors of `client` */
+	bool fds_lost;       /* the program has closed one of these descriptors */
 	/* Parts of the modules: join/lifecycle.def has a row for each. */
 	struct fence *fence;
 	struct following *following;
@@ -46,20 +46,24 @@ struct session {
 	struct streams *streams;
 	struct symbols *symbols;
 	struct compiled *closer;
-	_Atomic bool copied;          /* copy.c: since the last launch */
-	_Atomic unsigned synced;      /* sync.c: waits of the program, from 1 on */
-	_Atomic uint32_t gave_up;     /* opaque.c: 1 + opaque_completed at the last vain wait */
-	_Atomic uint32_t lowest_rank; /* managed.c: of all launches so far */
-	_Atomic uint32_t locals;      /* locals.c: bytes of a thread that the driver has reserved */
+	/* copy.c: the program has made a copy since its last launch */
+	_Atomic bool copied;
+	/* sync.c: number of times that the program has waited, plus 1 */
+	_Atomic unsigned synced;
+	/* opaque.c: 1 + opaque_completed when a wait last ended in vain */
+	_Atomic uint32_t gave_up;
+	_Atomic uint32_t lowest_rank; /* managed.c: lowest rank of all launches so far */
+	/* locals.c: local memory per thread that the driver has reserved, in bytes */
+	_Atomic uint32_t locals;
 
 	_Atomic int mode;
-	_Atomic bool dead; /* no daemon decides: all is granted, launches are unmanaged */
+	_Atomic bool dead; /* no daemon decides: all launches may run, and new ones are unmanaged */
 	/* true from the loss of a daemon until HELLO is sent to the next one. During that time the
 	 * shim itself writes the whole page. false before the first connection: there is no page
 	 * yet. */
 	_Atomic bool alone;
-	_Atomic unsigned joins; /* HELLOs so far */
-	struct wire_page *page; /* the client's, once it can be used */
+	_Atomic unsigned joins; /* number of HELLOs so far */
+	struct wire_page *page; /* the page of `client`, once it can be used */
 	/* The connection to heddled. Only the agent thread changes the descriptors, under fd_lock.
 	 * After a connection has ended, `sock` stays open until the next connection. */
 	struct host_client client;
@@ -68,24 +72,29 @@ struct session {
 	_Atomic(CUcontext) ctx;
 	CUdevice dev;
 	uint32_t cc, n_sms;
-	uint32_t max_grid[3];         /* blocks of a grid in each dimension */
-	uint32_t free_regs;           /* registers of a thread with a full SM */
-	uint32_t order;               /* enum pass_order of all forms (HEDDLE_ORDER) */
-	_Atomic CUdeviceptr page_dev; /* the page as the device sees it; 0: no launch is managed */
+	uint32_t max_grid[3]; /* maximum number of blocks in each grid dimension */
+	/* registers that each thread can have if the SM is full of threads */
+	uint32_t free_regs;
+	uint32_t order; /* enum pass_order, the same for all forms (HEDDLE_ORDER) */
+	/* address of the page on the device; 0: no launch is managed */
+	_Atomic CUdeviceptr page_dev;
 	CUstream helper;
 	int low_priority; /* for streams of a tenant of low priority; before it is known: 0 */
-	int top_priority; /* the most urgent that the device knows: 0 or less */
-	_Atomic unsigned captures;          /* stream captures begun and not ended */
-	_Atomic unsigned load_waits, waits; /* statistics for tests: fences that had to wait */
+	int top_priority; /* the device's most urgent stream priority, 0 or less */
+	/* number of stream captures that have begun and not ended */
+	_Atomic unsigned captures;
+	/* for tests: how many fences had to wait (load_waits: while loading code) */
+	_Atomic unsigned load_waits, waits;
 };
 /* The sessions, by device number. The last one stands for all devices with higher numbers than the
  * others; launches on those devices are never managed. */
 #define SHIM_DEVICES  16
 #define SHIM_SESSIONS (SHIM_DEVICES + 1)
 extern struct session sessions[SHIM_SESSIONS];
-extern _Atomic unsigned shim_n_devices; /* that the program sees; 0: not known yet */
+/* number of devices that the program sees; 0: not known yet */
+extern _Atomic unsigned shim_n_devices;
 
-/* How many sessions there may be. */
+/* Returns the number of sessions that may exist. */
 static inline unsigned shim_sessions(void)
 {
 	return __builtin_expect(shim_n_devices <= 1, 1) ? 1
@@ -102,7 +111,7 @@ static inline struct session *session_now(void)
 }
 struct session *session_of_device(CUdevice dev);
 
-/* Calls into the storeys above. */
+/* Calls into storeys above this one. */
 struct session_calls {
 	/* Makes the modules' parts of the session. Returns false if memory is exhausted. */
 	bool (*open)(struct session *session);
@@ -144,7 +153,7 @@ static inline bool shim_maybe(const struct session *session)
 {
 	return __atomic_load_n((int *)&session->mode, __ATOMIC_RELAXED) != SHIM_NATIVE;
 }
-/* A word of the page. */
+/* Loads a word of the page. */
 static inline uint32_t page_load(const uint32_t *p)
 {
 	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
@@ -165,12 +174,12 @@ static inline int shim_stream_priority(const struct session *session, int priori
 		       ? priority
 		       : __atomic_load_n(&session->low_priority, __ATOMIC_RELAXED);
 }
-void shim_kick(struct session *session); /* tells the daemon to read the page */
+void shim_kick(struct session *session); /* asks the daemon to read the page */
 /* Returns false if the program has closed this descriptor or the socket. After that, the shim never
  * again uses the client's socket and eventfds. The agent calls this before each use. */
 bool shim_has_fd(struct session *session, const struct host_fd *o);
-void shim_poke(struct session *session); /* wakes the agent */
-/* The present socket; false: there is none. */
+void shim_poke(struct session *session); /* wakes the agent thread */
+/* Returns the current socket in *ret, or false if there is none. */
 bool session_socket(struct session *session, struct host_fd *ret);
 /* Opens the gate (gate.c) for all launches that wait in streams. Does nothing and returns false if
  * a later HELLO than number `joins` was sent. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The split of an SM's memory (carveout.c). */
+/* The split of an SM's memory into L1 cache and shared memory (carveout.c). */
 #ifndef HEDDLE_SHIM_CARVEOUT_H
 #define HEDDLE_SHIM_CARVEOUT_H
 

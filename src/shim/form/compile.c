@@ -19,9 +19,10 @@
 #include "shim/form/placing.h"
 #include "shim/form/turns.h"
 
-#define COMPILES_NS 50000000u /* reading a library from the cache takes a millisecond or two */
+/* a longer load involved the compiler; a load from the driver's cache takes 1 or 2 ms */
+#define COMPILES_NS 50000000u
 
-/* ---- the program's end ---- */
+/* ---- exit of the program ---- */
 
 static void before_first(void)
 {
@@ -37,7 +38,7 @@ static void before_first_here(void)
 	inside_at_exit();
 }
 
-/* ---- the assembler, which lies beside the shim ---- */
+/* ---- the assembler, a program in the shim's folder ---- */
 
 static struct assembler assembler;
 

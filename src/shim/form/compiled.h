@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Compiled code that the shim has loaded. */
+/* Code that the driver has compiled and the shim has loaded. */
 #ifndef HEDDLE_SHIM_COMPILED_H
 #define HEDDLE_SHIM_COMPILED_H
 
@@ -14,7 +14,7 @@ struct compiled {
 	CUmodule mod;
 	CUfunction fn;
 };
-bool has_libraries(void); /* the driver has the calls for libraries */
+bool has_libraries(void); /* true if the driver has the cuLibrary functions */
 /* Loads the compiled kernel `name` on the device now. Otherwise the driver would load the kernel at
  * the kernel's first launch, and hold a lock meanwhile. Call this between placing_begin and
  * placing_end. */

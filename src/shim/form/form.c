@@ -14,7 +14,7 @@ void form_free(struct form *f)
 	free(f);
 }
 
-/* Frees a form that was never launched and has no `other`. */
+/* Frees a form that was never launched and has no second form. */
 void form_free_ended(struct form *f)
 {
 	if (f->other) {
@@ -22,7 +22,7 @@ void form_free_ended(struct form *f)
 		form_free(f->other);
 	}
 	compiled_drop_ended(&f->on);
-	free((void *)f->known); /* the other's, too */
+	free((void *)f->known); /* both forms share it */
 	form_free(f);
 }
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- where they are ---- */
+/* ---- addresses of variables ---- */
 
 bool globals_address(const struct kernel *k, const char *name, CUdeviceptr *ret, size_t *ret_bytes)
 {
@@ -73,7 +73,7 @@ bool globals_fit(struct session *session, const struct kernel *k, const struct v
 	return fit;
 }
 
-/* ---- the pass ---- */
+/* ---- listing variables for the pass ---- */
 
 static uint64_t align_of(uint64_t at)
 {
@@ -85,7 +85,7 @@ struct listing {
 	struct vars *ret;
 };
 
-/* With what the driver says of their addresses. */
+/* Lists the variables in `vars` of the listing, with the alignment of their actual addresses. */
 static int list_variables(void *user, struct host_outside *vars, size_t n)
 {
 	struct vars *ret = ((struct listing *)user)->ret;
@@ -116,7 +116,7 @@ int globals_bake(
 	return host_leave_outside(m, diags, list_variables, &l);
 }
 
-/* ---- the form's array, once it is loaded ---- */
+/* ---- filling the form's array after loading ---- */
 
 bool globals_fill(struct session *session, CUmodule form, const uint64_t *at, uint32_t n)
 {

@@ -53,7 +53,8 @@ void kept_write(const struct made *m, uint32_t version, struct strbuf *out)
 	struct head head;
 	size_t n = m->info.n_params * sizeof(uint32_t);
 
-	memset(&head, 0, sizeof(head)); /* what is between its members, too */
+	/* Also clears the padding, because the bytes are written to a file. */
+	memset(&head, 0, sizeof(head));
 	head.info = m->info;
 	head.version = version;
 	head.n_vars = m->vars.n;

@@ -18,8 +18,8 @@
 struct module {
 	void *handle;
 	bool is_library;
-	CUcontext ctx;     /* where it was loaded; of a library: NULL */
-	struct code *code; /* NULL: no PTX for this device */
+	CUcontext ctx;     /* the context in which the module was loaded; NULL for a library */
+	struct code *code; /* NULL: the image has no PTX that this device can use */
 	VEC(struct kernel *) kernels;
 };
 
@@ -28,10 +28,10 @@ pthread_cond_t kernel_done = PTHREAD_COND_INITIALIZER;
 
 typedef VEC(struct form *) forms;
 
-/* A library, and its kernels, are there for each device. */
+/* The loaded modules and kernels of a session. Libraries are registered on each device. */
 struct loaded {
 	struct map modules, kernels;
-	/* under kernel_lock: */
+	/* Guarded by kernel_lock. */
 	unsigned epoch;
 	forms ended; /* forms whose context or module has ended, until kernels_resume */
 };
@@ -57,7 +57,7 @@ struct choice {
 	struct image_entry best;
 };
 
-/* The rule of image_pick, on entries that stay packed. */
+/* Chooses like image_pick, but from entries that are still compressed. */
 static int choose_ptx(void *user, const struct image_entry *e)
 {
 	struct choice *c = user;
@@ -128,7 +128,7 @@ void kernel_module_loaded(struct session *session, void *handle, struct image_by
 	add_module(session, handle, false, code_of(session, image));
 }
 
-/* Devices of one kind share what is kept of it. */
+/* Devices of the same compute capability share one copy of the PTX. */
 void kernel_library_loaded(void *handle, struct image_bytes image)
 {
 	struct code *code = NULL;
@@ -391,7 +391,7 @@ void kernel_attribute(struct session *session, void *handle, int attr, int value
 	for (struct form *f = ready_form(k); f; f = f->other) {
 		if (form_attribute(f, attr, value) != CUDA_SUCCESS)
 			kernel_give_up(k, WIRE_WHY_FORM_REFUSED);
-		atomic_store(&f->carveout, 0); /* it may be this */
+		atomic_store(&f->carveout, 0); /* `attr` may be the carveout */
 		lock_take(&f->lock);
 		f->n_shapes = 0;
 		lock_drop(&f->lock);
@@ -399,7 +399,7 @@ void kernel_attribute(struct session *session, void *handle, int attr, int value
 	lock_drop(&kernel_lock);
 }
 
-/* ---- the end of a context ---- */
+/* ---- when a context ends ---- */
 
 void kernels_pause(struct session *session, const struct session_ends *ends)
 {
@@ -480,7 +480,7 @@ void kernels_resume(struct session *session, const struct session_ends *ends)
 	session->loaded->ended = (forms){0};
 	pthread_cond_broadcast(&kernel_done);
 	lock_drop(&kernel_lock);
-	/* Outside the lock, as the driver unloads code. */
+	/* The lock is not held here, because the driver unloads code. */
 	for (size_t i = 0; i < ended.len; i++) {
 		if (ends->is_ours)
 			form_free_ended(ended.at[i]);

@@ -14,49 +14,54 @@
 #include "shim/form/form.h"
 #include "shim/form/kept.h"
 
-/* PTX of one module, shared by those who need it. */
+/* PTX of one module, with a reference count. */
 struct code {
 	_Atomic unsigned refs;
-	struct image_entry entry; /* its bytes are a copy, still packed */
+	struct image_entry entry; /* its bytes are a copy, and still compressed */
 	uint8_t digest[32];
 };
 
 enum kernel_state {
-	KERNEL_PLAIN, /* no PTX, refused, or unloaded: passed on */
-	KERNEL_NEW,   /* has PTX, nobody has launched it yet */
-	KERNEL_BUSY,  /* being rewritten in the background */
-	KERNEL_READY, /* form is there */
+	KERNEL_PLAIN, /* runs unchanged: it has no PTX, was refused, or is unloaded */
+	KERNEL_NEW,   /* has PTX, but was not launched yet */
+	KERNEL_BUSY,  /* a thread is rewriting it in the background */
+	KERNEL_READY, /* `form` is valid */
 };
 
 #define KERNEL_ATTRIBUTES 20
 struct kernel {
-	void *handle;            /* CUfunction or CUkernel */
-	void *owner;             /* CUmodule or CUlibrary */
-	struct session *session; /* of the device; a library's kernel has a record for each */
-	bool in_library, seen;   /* seen: the shim saw the load of its module */
+	void *handle; /* CUfunction or CUkernel */
+	void *owner;  /* CUmodule or CUlibrary */
+	/* session of its device; a library's kernel has one record per device */
+	struct session *session;
+	bool in_library, seen; /* seen: the shim saw the program load the module */
 	char *name;
 	uint64_t hash;
-	struct code *code; /* under kernel_lock */
+	struct code *code; /* guarded by kernel_lock */
 	_Atomic int state;
-	_Atomic bool loaded; /* launched before: its code is on the device */
+	_Atomic bool loaded; /* it was launched before, so its code is on the device */
 	/* the launch shape to which `wave` applies: shared memory << 32 | threads of a block */
 	_Atomic uint64_t wave_of;
 	/* number of blocks of the original kernel that fit on the device at once (gate.c) */
 	_Atomic uint32_t wave;
-	struct form *_Atomic form; /* valid when KERNEL_READY */
-	_Atomic int why;           /* enum wire_reason: why it is KERNEL_PLAIN */
-	_Atomic uint64_t launches; /* launches of it, counted while the shim records (record.c) */
-	_Atomic uint64_t missed;   /* threads launched as they are while the form was made */
-	bool gone;                 /* unloaded; under kernel_lock, as is: */
-	unsigned held;             /* users of its handles; unloading waits for 0 */
-	struct kernel *next_gone;  /* of the list of unloaded kernels */
-	/* The program's settings, to be applied to the form as well. */
+	struct form *_Atomic form; /* valid in KERNEL_READY */
+	_Atomic int why;           /* in KERNEL_PLAIN: the reason, an enum wire_reason */
+	/* number of its launches, counted only while the shim records (record.c) */
+	_Atomic uint64_t launches;
+	/* number of threads launched unmanaged while the form was being made */
+	_Atomic uint64_t missed;
+	/* guarded by kernel_lock, like `held`: the program has unloaded the kernel */
+	bool gone;
+	/* number of users of its handles; unloading waits until it is 0 */
+	unsigned held;
+	struct kernel *next_gone; /* next in the list of unloaded kernels */
+	/* Settings that the program made, and that the form must get as well. */
 	bool attr_set[KERNEL_ATTRIBUTES], cache_set;
 	int attr[KERNEL_ATTRIBUTES];
 	CUfunc_cache cache;
 };
-extern struct lock kernel_lock;    /* code, state changes, attributes */
-extern pthread_cond_t kernel_done; /* a kernel has left KERNEL_BUSY */
+extern struct lock kernel_lock;    /* guards code, state changes and attributes of kernels */
+extern pthread_cond_t kernel_done; /* signalled when a kernel leaves KERNEL_BUSY */
 
 /* Call after the program has loaded a module or library from these bytes. Keeps a copy of the PTX
  * in them, if they contain any. */
@@ -68,7 +73,7 @@ void kernel_module_unloaded(void *handle);
  * devices. */
 void kernel_known(
 	struct session *session, void *handle, void *owner, bool in_library, const char *name);
-/* Another handle of the same kernel (cuKernelGetFunction). */
+/* Registers another handle of a known kernel (cuKernelGetFunction). */
 void kernel_also(struct session *session, void *handle, void *known);
 /* Returns the record of the kernel with this handle, and makes one if there is none. Returns NULL
  * if memory is exhausted. */
@@ -77,7 +82,7 @@ struct kernel *kernel_of(struct session *session, void *handle);
  * false if the kernel is unloaded. */
 bool kernel_hold(struct session *session, struct kernel *k);
 void kernel_release(struct session *session, struct kernel *k);
-/* cuFuncSetAttribute and its kin, after the driver agreed. */
+/* Called after cuFuncSetAttribute and similar functions have succeeded. */
 void kernel_attribute(struct session *session, void *handle, int attr, int value);
 void kernel_cache_config(struct session *session, void *handle, CUfunc_cache config);
 /* While a context may be ending, the module holds kernel_lock: no thread requests a form. Kernels of
@@ -99,7 +104,7 @@ void code_put(struct code *c);
  * the kernel. f NULL: the kernel gets no form, for the reason `why`. Call under kernel_lock. */
 void kernel_publish(
 	struct session *session, struct kernel *k, struct form *f, enum wire_reason why);
-/* Under kernel_lock: k's launches are unmanaged from here on. */
+/* Makes the launches of k unmanaged from now on. Call under kernel_lock. */
 void kernel_give_up(struct kernel *k, enum wire_reason why);
 
 #endif

@@ -10,13 +10,13 @@
 #include "base/base.h"
 #include "shim/form/pace.h"
 
-#define KNOWN_MAX 32 /* shapes of both forms */
+#define KNOWN_MAX 32 /* shapes of both forms together */
 struct known {
-	uint32_t form;            /* 0: the first, 1: the one within fewer registers */
-	uint32_t threads, shared; /* of a block */
+	uint32_t form;            /* 0: the first form; 1: the second form, with fewer registers */
+	uint32_t threads, shared; /* per block */
 	/* class of the grid's size: at least 4^scale blocks, and less than 4^(scale + 1) */
 	uint32_t scale;
-	struct pace pace; /* without the count of short launches */
+	struct pace pace; /* without `skipped` and `patience` */
 };
 
 void known_write(const struct known *at, uint32_t n, struct strbuf *out);

@@ -62,7 +62,7 @@ void locals_make_room(struct session *session, uint32_t bytes)
 	if (bytes <= atomic_load(&session->locals) || bytes > MOST)
 		return;
 	while (room < bytes)
-		room *= 2; /* few kernels do for all */
+		room *= 2; /* so that a few kernels serve all sizes */
 	print_text(text, sizeof(text), room);
 	if (compile_here(&c, text, NAME) && launch_locals(session, &c))
 		atomic_store(&session->locals, room);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Local memory of kernels (locals.c). */
+/* Reserves local memory for kernels (locals.c). */
 #ifndef HEDDLE_SHIM_LOCALS_H
 #define HEDDLE_SHIM_LOCALS_H
 

@@ -23,16 +23,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define THREADS_MAX 32 /* including threads that wait for the assembler */
-#define LESS_URGENT 10 /* nice(1) increment over the program's own threads */
+#define THREADS_MAX 32 /* maximum number of threads, including those that wait for the assembler */
+#define LESS_URGENT 10 /* these threads have a nice value this much above the program's threads */
 /* idle time in s after which the threads end and the parsed module is freed */
 #define IDLE_S 1
 
 static pthread_cond_t asked = PTHREAD_COND_INITIALIZER;
 static VEC(struct kernel *) queue;
-static unsigned n_threads, n_idle; /* that make forms */
+static unsigned n_threads, n_idle; /* threads that make forms */
 static bool begun;
-static uint64_t may_wait_ns; /* launches, from now on, in all */
+static uint64_t may_wait_ns; /* total time that launches may still wait for forms */
 
 static void make_form(struct kernel *k)
 {
@@ -44,7 +44,7 @@ static void make_form(struct kernel *k)
 	bool gone, late, placed;
 	unsigned epoch;
 
-	if (atomic_load(&k->state) != KERNEL_BUSY) { /* kernel_remember */
+	if (atomic_load(&k->state) != KERNEL_BUSY) { /* kernel_remember queued it */
 		remember_write(k);
 		return;
 	}
@@ -59,7 +59,7 @@ static void make_form(struct kernel *k)
 	lock_take(&kernel_lock);
 	gone = k->gone;
 	late = epoch != kernels_epoch(session);
-	if (!gone && late) /* the context has ended: the next launch starts again */
+	if (!gone && late) /* the context has ended, so the next launch requests the form again */
 		atomic_store(&k->state, KERNEL_NEW);
 	else if (!gone)
 		kernel_publish(session, k, f, why);
@@ -76,7 +76,8 @@ static void make_form(struct kernel *k)
 	}
 }
 
-/* The one that is missed most, or NULL. Under the lock. */
+/* Removes the kernel with the most missed threads from the queue. NULL: the queue is empty. Call
+ * under the lock. */
 static struct kernel *take_missed(void)
 {
 	struct kernel *k;
@@ -137,7 +138,7 @@ static void *make_forms(void *unused)
 	return NULL;
 }
 
-/* Under the lock, once. */
+/* Call under the lock. */
 static void begin_making(void)
 {
 	if (begun)
@@ -158,7 +159,7 @@ static bool have_threads(struct session *session)
 	return n_threads > 0;
 }
 
-/* Under the lock, which it lets go of meanwhile. */
+/* Waits for the kernel's form. The caller holds the lock, which this releases while it waits. */
 static void await_form(struct kernel *k)
 {
 	uint64_t began = shim_now_ns(), waited;
@@ -178,7 +179,7 @@ static void await_form(struct kernel *k)
 	may_wait_ns -= MIN(waited, may_wait_ns);
 }
 
-/* Under the lock. */
+/* Call under the lock. */
 static bool enqueue(struct session *session, struct kernel *k)
 {
 	if (!VEC_PUSH(&queue, k))
@@ -251,7 +252,7 @@ void making_pause(struct session *session, const struct session_ends *ends)
 	turns_await_none();
 }
 
-/* No thread of the parent's is there. */
+/* In the child after a fork, no thread that makes forms exists. */
 void making_after_fork(void)
 {
 	pthread_cond_init(&asked, NULL);

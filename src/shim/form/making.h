@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Threads that make forms (making.c). */
+/* Threads that make preemptible forms (making.c). */
 #ifndef HEDDLE_SHIM_MAKING_H
 #define HEDDLE_SHIM_MAKING_H
 

@@ -34,10 +34,11 @@
 /* The penalty for making a preempting tenant wait. It makes large claims count as slower. If a
  * claim takes the whole target time, each of its blocks counts as taking longer by this fraction.
  * For a shorter claim the fraction is smaller in proportion. */
-#define PRICE    0.0108
-#define HOPELESS 1.25 /* a form that is slower by this factor is not tried further */
-#define FORGETS  1.02 /* the best seen counts, forgotten slowly */
-/* Launches until another size than the best is tried again. */
+#define PRICE 0.0108
+/* the second form gets no more trials if it is slower than the first by this factor */
+#define HOPELESS 1.25
+#define FORGETS  1.02 /* at each measurement, the shortest time so far first grows by this factor */
+/* After this many launches, a claim size other than the best is tried again. */
 #define RETRY_EVERY 256
 /* The number of launches after which the form that seemed slower is tried again. The number doubles
  * with each retry. */
@@ -85,7 +86,7 @@ static bool is_tried(const struct pace *p, unsigned i)
 	return p->ns[i] > 0;
 }
 
-/* The smallest claim that was tried; PACE_CHUNKS: none was. */
+/* Returns the index of the smallest size that was tried, or PACE_CHUNKS if none was. */
 static unsigned least_tried(const struct pace *p)
 {
 	unsigned i = 0;
@@ -123,7 +124,7 @@ static bool size_fits(double ns, uint64_t workers, double target, unsigned i)
 	return claim_ns(ns, workers, i) <= target * MARGIN;
 }
 
-/* Before a trial: could this size be chosen at all? */
+/* Returns false if size i would be too long even with the best possible result of a trial. */
 static bool may_fit(double ns, uint64_t workers, double target, unsigned i)
 {
 	return size_fits(ns, workers, target, i) ||

@@ -12,13 +12,15 @@
 
 #define PACE_CHUNKS 6
 struct pace {
-	double ns[PACE_CHUNKS]; /* a block of the grid, at 2^i blocks a claim; 0: not tried */
-	uint64_t grid_ns;       /* a launch of total_seen blocks */
+	/* time per block of the grid, if a worker claims 2^i at once; 0: not tried */
+	double ns[PACE_CHUNKS];
+	uint64_t grid_ns; /* duration of a launch of total_seen blocks */
 	uint64_t total_seen;
-	uint32_t launches; /* that taught something */
-	uint32_t skipped;  /* launches since the last measured one */
-	uint32_t patience; /* how many to skip while it keeps being too short */
-	uint32_t begins;   /* 2^begins blocks a claim are tried first */
+	uint32_t launches; /* number of launches that were measured */
+	uint32_t skipped;  /* number of launches since the last measured one */
+	/* how many launches to skip while the kernel stays too short to manage */
+	uint32_t patience;
+	uint32_t begins; /* the first trial uses claims of 2^begins blocks */
 };
 
 /* Records that a launch of `total` blocks took took_ns without disturbance, with claims of `chunk`

@@ -11,9 +11,10 @@
 
 #include "shim/form/kernel.h"
 
-#define UNIT 128u /* bytes by which shared memory is allocated, or a multiple */
+/* granularity in bytes, or a multiple of it, in which shared memory is allocated */
+#define UNIT 128u
 
-/* 0: none, or the driver does not say. */
+/* Returns the number of blocks per SM; 0: none fits, or the driver reports none. */
 static uint32_t occupancy(const struct form *f, uint32_t threads, uint32_t shared)
 {
 	int n = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds the paddings of a form (pads.h). */
+/* Finds the padding for each number of blocks of a form (pads.h). */
 #ifndef HEDDLE_SHIM_PADDING_H
 #define HEDDLE_SHIM_PADDING_H
 

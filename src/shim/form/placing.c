@@ -26,33 +26,34 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define NAP_NS      1000000u /* between two checks of what runs, */
+#define NAP_NS      1000000u /* pause between two checks whether the device is idle */
 #define NAP_MAX_NS  20000000u
-#define SHORT_NS    50000u    /* and between checks while launches are held */
-#define GAP_NS      2000000u  /* how long launches are held if nothing seems to run */
-#define ALONE_NS    5000000u  /* how long no launch is held before the first attempt */
-#define HOLD_NS     10000000u /* length of the first attempt; doubles each time */
+#define SHORT_NS    50000u    /* pause between these checks while launches are held */
+#define GAP_NS      2000000u  /* if the device seems idle, launches are held for this time */
+#define ALONE_NS    5000000u  /* no launch is held for this time before the first attempt */
+#define HOLD_NS     10000000u /* duration of the first attempt; doubles with each attempt */
 #define HOLD_MAX_NS 500000000u
-#define REST        16u /* launches are held for one part in REST of the time at most */
+#define REST        16u /* launches are held for at most 1/REST of the time */
 #define REST_MAX_NS 60000000000u
-#define STALLS_NS   2000000000u /* launches wait no longer for forms that wait for a moment */
-#define PAUSE_S     2
+/* after a wait of this length for an idle moment, launches no longer wait for forms */
+#define STALLS_NS 2000000000u
+#define PAUSE_S   2
 /* For this long, other threads that have code to load can use the same idle moment. */
 #define BATCH_NS 20000000u
 
 struct placing {
 	struct lock lock;
 	pthread_cond_t changed;
-	bool looks;         /* under the lock: one thread looks for an idle moment */
-	unsigned n_placing; /* threads that use the moment */
-	uint64_t since_ns;  /* start of the moment */
+	bool looks;         /* one thread is looking for an idle moment; guarded by the lock */
+	unsigned n_placing; /* number of threads that use the current idle moment */
+	uint64_t since_ns;  /* start of the current idle moment */
 	/* the number of requests to the synchroniser thread, and of its replies; under the lock */
 	unsigned asked, answered;
 	bool has_thread;
-	unsigned n_pauses; /* under the lock */
+	unsigned n_pauses; /* guarded by the lock */
 };
 
-/* ---- who places ---- */
+/* ---- finding an idle moment ---- */
 
 /* Returns true if no stream that the shim can query has work. Does not wait. Work in streams that
  * cannot be queried goes unnoticed. */
@@ -143,7 +144,8 @@ static void nap_ns(uint32_t ns)
 	nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
 }
 
-/* Holds launches; true: nothing runs, and they are held on. */
+/* Holds new launches. Returns true, still holding them, if the device is idle; else releases
+ * them. */
 static bool hold_launches(struct session *session, uint64_t ns)
 {
 	uint64_t until = shim_now_ns() + ns, now;
@@ -160,7 +162,7 @@ static bool hold_launches(struct session *session, uint64_t ns)
 	return false;
 }
 
-/* False: the program ends, or its context has. */
+/* Waits for an idle moment. Returns false if the program or its context ends. */
 static bool await_moment(struct session *session)
 {
 	uint64_t ns = HOLD_NS, rest = REST * ns, began = shim_now_ns(), now = began;
@@ -224,7 +226,7 @@ bool placing_begin(struct session *session, struct shim_inside *in)
 {
 	bool ok;
 
-	turn_end(); /* it may take long */
+	turn_end(); /* finding an idle moment may take long */
 	lock_take(&session->placing->lock);
 	ok = have_moment(session);
 	lock_drop(&session->placing->lock);

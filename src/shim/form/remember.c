@@ -14,7 +14,7 @@
 static struct lock lock = LOCK_INIT(taught), writing = LOCK_INIT(writing);
 static struct {
 	struct kernel *kernel;
-	bool asked; /* for somebody to write it */
+	bool asked; /* a thread was asked to write it */
 	/* Kernels to save, guarded by the list's lock. A kernel that does not fit is dropped, and
 	 * learnt again later. */
 } taught[64];
@@ -94,7 +94,7 @@ static void write_known(const struct kernel *k)
 	struct form *f = k->form;
 	uint32_t n = f ? collect_known(f, at) : 0;
 
-	if (!f) /* its context has ended */
+	if (!f) /* the form's context has ended */
 		return;
 	if (f->other)
 		n += collect_known(f->other, at + n);
@@ -108,7 +108,7 @@ static bool write_next(const struct kernel *which)
 {
 	const struct kernel *k;
 
-	lock_take(&writing); /* the program's end waits for this lock */
+	lock_take(&writing); /* the exit of the program waits until this lock is free */
 	k = take_taught(which);
 	if (k)
 		write_known(k);
@@ -147,7 +147,7 @@ void remember_at_exit(void)
 	atexit(remember_write_all);
 }
 
-/* The parent keeps what it has learned. */
+/* The list starts empty in a child: the parent process saves what it has learnt. */
 void remember_after_fork(void)
 {
 	lock_init(&lock, LOCK_taught);

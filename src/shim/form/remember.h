@@ -10,14 +10,16 @@
 
 #include "shim/form/kernel.h"
 
-void remember_recall(struct form *f);   /* as it is made; f->known_key says what is its */
-void remember_taught(struct kernel *k); /* under any lock: waits for nobody */
+/* Reads the saved speeds of a new form; f->known_key identifies them. */
+void remember_recall(struct form *f);
+void remember_taught(struct kernel *k); /* never waits, so the caller may hold any lock */
 /* Takes a kernel that has been taught and that nobody was asked to write yet. NULL: there is none. */
 struct kernel *remember_unasked(void);
-void remember_write(const struct kernel *k); /* now, if nobody has */
-void remember_at_exit(void);                 /* from now on; once */
+void remember_write(const struct kernel *k); /* writes it now, unless already done */
+void remember_at_exit(void);                 /* call once: from then on, also writes at exit */
 struct session_ends;
-void remember_pause(struct session *session, const struct session_ends *ends); /* writes all */
+/* Writes all that is left. */
+void remember_pause(struct session *session, const struct session_ends *ends);
 void remember_after_fork(void);
 
 #endif

@@ -30,7 +30,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define FORM_VERSION 28u /* of the cached form (kept.c) and of the emitted code */
+#define FORM_VERSION 28u /* version of the cached form (kept.c) and of the emitted code */
 #define PTX_MAX      ((size_t)256 << 20)
 
 CUfunction rewrite_closer(struct session *session)
@@ -97,7 +97,7 @@ static void stage_form(const uint8_t key[32], const struct made *m, struct stage
 	strbuf_finish(&b);
 }
 
-/* Layout of the kernel's own parameters, then the pass. */
+/* Computes the layout of the kernel's own parameters, then runs the pass. */
 static int rewrite_module(struct session *session, struct ptx_module *m, struct kernel *k,
 	uint32_t bound, struct diag_list *diags, struct made *out, enum wire_reason *ret_why)
 {
@@ -171,7 +171,7 @@ static void parsed_put(struct parsed *p)
 static struct parsed *last;
 static struct lock last_lock = LOCK_INIT(parsed);
 
-/* Under the lock. */
+/* Call under the lock. */
 static void set_last(struct parsed *p)
 {
 	parsed_put(last);
@@ -272,7 +272,7 @@ static uint32_t func_attribute(CUfunction fn, CUfunction_attribute which)
 	return cu.cuFuncGetAttribute(&v, which, fn) == CUDA_SUCCESS && v > 0 ? (uint32_t)v : 0;
 }
 
-/* Once, whichever thread comes first. */
+/* The closer is compiled once, by the thread that needs it first. */
 static struct lock closer_lock = LOCK_INIT(closer);
 
 static bool closer_compiled(struct session *session, bool is_kept)
@@ -313,7 +313,7 @@ static uint64_t *find_vars(struct session *session, struct kernel *k, const stru
 	return at;
 }
 
-/* Within placing_begin. */
+/* Call between placing_begin and placing_end. */
 static bool place_form(struct session *session, struct kernel *k, const struct made *m,
 	struct compiled *on, enum wire_reason *ret_why)
 {
@@ -482,7 +482,7 @@ static void drop_form(struct session *session, struct form *f)
 static struct form *choose_bounded(
 	struct session *session, struct kernel *k, const struct code *c, struct form *f)
 {
-	const uint32_t step = 8; /* registers are allocated in units of eight a thread */
+	const uint32_t step = 8; /* the hardware allocates registers in units of 8 per thread */
 	struct form *other = NULL;
 	uint32_t plain, bound;
 	enum wire_reason why;

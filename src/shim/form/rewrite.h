@@ -11,8 +11,8 @@
  * this. Returns 0, or a negative errno and the reason in *ret_why (rewrite.c). */
 int rewrite_kernel(struct session *session, struct kernel *k, struct code *c, struct form **ret,
 	enum wire_reason *ret_why);
-void rewrite_idle(void); /* no form has been in the making for a while */
-/* The closer's context has ended. */
+void rewrite_idle(void); /* call this after no form was made for a while */
+/* Forgets the closer, because its context has ended. */
 struct session_ends;
 void rewrite_forget(struct session *session, const struct session_ends *ends);
 bool rewrite_open(struct session *session);

@@ -17,17 +17,18 @@
 struct symbol {
 	void *owner; /* CUmodule or CUlibrary */
 	char *name;
-	bool managed; /* memory: cuLibraryGetManaged */
+	bool managed; /* managed memory: found by cuLibraryGetManaged */
 	CUdeviceptr at;
 	size_t bytes;
 };
 
 struct symbols {
 	struct lock lock;
-	VEC(struct symbol) known; /* of the session's context */
+	VEC(struct symbol) known; /* addresses in the session's context */
 };
 
-/* Programs have few. Under the lock. */
+/* Returns NULL if the symbol is unknown. A linear search, as programs have few symbols. Call under
+ * the lock. */
 static struct symbol *find_symbol(
 	struct session *session, const void *owner, bool managed, const char *name)
 {
@@ -40,7 +41,8 @@ static struct symbol *find_symbol(
 	return NULL;
 }
 
-/* A library's variables have an address in each context. */
+/* Returns true if the session's context is current. A library's variables have an address in each
+ * context. */
 static bool in_context(struct session *session)
 {
 	CUcontext now = NULL;
@@ -103,7 +105,7 @@ bool symbols_open(struct session *session)
 	return session->symbols;
 }
 
-/* One of the driver's three calls. */
+/* One of the three driver functions that look up a variable. */
 typedef CUresult (*ask_fn)(CUdeviceptr *at, size_t *bytes, void *owner, const char *name);
 
 static CUresult in_module(CUdeviceptr *at, size_t *bytes, void *owner, const char *name)
@@ -140,7 +142,7 @@ static CUresult look_up(struct session *session, ask_fn ask, CUdeviceptr *ret_at
 	size_t bytes = 0;
 	CUresult r;
 
-	/* The driver reports errors in the call. */
+	/* The driver handles these cases, which include errors. */
 	if (!name || (!ret_at && !ret_bytes) || !shim_on(session) || !in_context(session))
 		return ask_driver(session, ask, ret_at, ret_bytes, owner, name);
 	if (!recall_symbol(session, owner, managed, name, &at, &bytes)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The addresses of modules' variables (symbols.c). */
+/* Addresses of the variables of modules and libraries (symbols.c). */
 #ifndef HEDDLE_SHIM_SYMBOLS_H
 #define HEDDLE_SHIM_SYMBOLS_H
 

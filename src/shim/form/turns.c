@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A semaphore counts the threads that may make forms at once. */
+/* Limits how many threads make forms at the same time, with a semaphore. */
 #include "shim/form/turns.h"
 
 #include "shim/core/lock.h"
@@ -10,10 +10,10 @@
 #include <sched.h>
 #include <semaphore.h>
 
-#define AT_WORK_MAX 4 /* threads that make forms */
+#define AT_WORK_MAX 4 /* maximum number of threads that make forms */
 
-static sem_t turns;          /* counts the threads that may begin */
-static unsigned await_round; /* launches wait as long as it stays; under kernel_lock */
+static sem_t turns;          /* its value is the number of threads that may still begin */
+static unsigned await_round; /* launches wait until this number changes; guarded by kernel_lock */
 
 /* Returns the number of threads that can work at once: half of the processors that the program may
  * use, so that the threads do not slow the program; at least 1 and at most AT_WORK_MAX. */

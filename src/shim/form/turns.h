@@ -12,8 +12,8 @@
  * thread waits for another process, it calls turn_end, so that another thread can work. */
 void turn_begin(void);
 void turn_end(void);
-void turns_init(void);       /* once, before the first turn */
-void turns_await_none(void); /* waiting launches continue unmanaged */
+void turns_init(void);       /* call this once, before the first turn_begin */
+void turns_await_none(void); /* launches that wait for a form run unmanaged instead */
 /* Changes with each call of turns_await_none. Under kernel_lock. */
 unsigned turns_round(void);
 

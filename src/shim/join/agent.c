@@ -26,7 +26,7 @@
 #define LOOK_ON_NS  3000000u
 #define WATCHING_NS 20000000u
 
-/* Somebody waits for the daemon's next word. */
+/* Returns true if a thread or a launch waits for the daemon's next control word. */
 static bool waiting_for_daemon(struct session *session)
 {
 	return __atomic_load_n(&session->page->hold, __ATOMIC_ACQUIRE) ||
@@ -72,7 +72,7 @@ static void answer_poke(struct session *session, const struct pollfd *wake)
 	if (wake->revents & POLLIN && shim_has_fd(session, &session->client.wake) &&
 		read(session->client.wake.fd, &count, sizeof(count)) > 0 &&
 		__atomic_load_n(&session->page->opaque_waiting, __ATOMIC_ACQUIRE))
-		opaque_wake(session); /* the daemon may not have */
+		opaque_wake(session); /* the daemon may not have done so */
 }
 
 static void *run_agent(void *user)

@@ -13,7 +13,7 @@
  * context, and no launch of the program is managed. */
 #include "shim/join/lifecycle.h"
 
-/* Returns the session of the context's device. */
+/* Returns the session of the device of this context. */
 static struct session *session_with(struct session *session, CUcontext ctx)
 {
 	CUcontext popped;

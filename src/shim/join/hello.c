@@ -49,7 +49,7 @@ int hello_again(struct session *session, struct host_fd *ret)
 	return r;
 }
 
-/* Other threads look at some of it. */
+/* Stores the reply. Other threads read some of its fields. */
 static void store_welcome(struct session *session, const struct wire_welcome *m)
 {
 	struct wire_welcome *to = &session->client.welcome;
@@ -78,6 +78,6 @@ int hello_answered(struct session *session, struct host_fd *sock)
 
 void hello_ends(struct session *session)
 {
-	if (host_fd_is(&session->client.sock)) /* a child may have it open, too */
+	if (host_fd_is(&session->client.sock)) /* a child process may also have this socket open */
 		shutdown(session->client.sock.fd, SHUT_RDWR);
 }

@@ -13,7 +13,7 @@ struct joining {
 	struct lock start_lock;
 	/* true: the thread that looks for the first daemon runs; guarded by start_lock */
 	bool looking;
-	bool socket_given; /* the environment says where */
+	bool socket_given; /* the environment names the socket */
 	char report_to[108];
 };
 
@@ -21,7 +21,7 @@ struct joining {
  * leaves nothing open. */
 int hello_welcome(struct session *session, struct host_greeting *g);
 
-/* ---- later daemons: only the agent thread calls these ---- */
+/* ---- reconnecting; only the agent thread calls these ---- */
 /* Connects to the first daemon's address, and sends HELLO together with the page. From then on the
  * new daemon writes the page, and session->alone is false. Never waits.
  * - Returns 0 on success. Then poll *ret for the reply, and close *ret when it is no longer needed.
@@ -36,6 +36,7 @@ int hello_again(struct session *session, struct host_fd *ret);
  * - -EPROTO: the protocol does not match
  * - another negative errno */
 int hello_answered(struct session *session, struct host_fd *sock);
-void hello_ends(struct session *session); /* makes the daemon see this tenant as gone */
+/* Closes the connection, so that the daemon sees the end of this tenant. */
+void hello_ends(struct session *session);
 
 #endif

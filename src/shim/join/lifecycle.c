@@ -33,7 +33,7 @@
 typedef void (*ends_fn)(struct session *session, const struct session_ends *ends);
 
 static const struct module {
-	bool is_any; /* called for any context */
+	bool is_any; /* called for all contexts */
 	bool (*open)(struct session *session);
 	ends_fn pause, forget, resume;
 } modules[] = {

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PER_THREAD_STREAM 2 /* of cuGetProcAddress's flags */
+#define PER_THREAD_STREAM 2 /* flag of cuGetProcAddress for per-thread default streams */
 
 #define HOOK(symbol, own, how, stream, does) HOOKED(how, own, symbol)
 #define FN(symbol)                           extern SHIM_API CUresult symbol();
@@ -58,7 +58,7 @@ static const char *form_for(const char *name, int version, uint64_t flags, char 
 	bool per_thread = flags & PER_THREAD_STREAM;
 
 	if (version >= 12000 && !strcmp(name, "cuGraphInstantiate"))
-		name = "cuGraphInstantiateWithFlags"; /* is called so since then */
+		name = "cuGraphInstantiateWithFlags"; /* the name since CUDA 12 */
 	for (unsigned i = 0; i < cu_n_fns; i++) {
 		const struct cu_fn *f = &cu_fns[i];
 

@@ -23,16 +23,17 @@
 #include "shim/launch/resume.h"
 #include "shim/plain/opaque.h"
 
-#define FIRST_NS  5000000u     /* delay of the first attempt to find another daemon; */
-#define MOST_NS   200000000u   /* doubles each time up to this; */
-#define NEVER_NS  60000000000u /* after a refusal */
-#define STEADY_NS 1000000000u  /* a daemon that runs this long does not die of this tenant */
+#define FIRST_NS 5000000u     /* delay before the first attempt to find another daemon */
+#define MOST_NS  200000000u   /* the delay doubles after each attempt, up to this */
+#define NEVER_NS 60000000000u /* after a refusal, no more attempts */
+/* a daemon that has run for this long does not crash because of this tenant */
+#define STEADY_NS 1000000000u
 #define WARN_NS   500000000u
 
 struct rejoin {
 	enum { JOINED, ALONE, JOINING, LOST } state;
-	struct host_fd sock;                         /* of JOINING */
-	uint64_t since_ns, lost_ns, try_ns, wait_ns; /* since: of JOINED */
+	struct host_fd sock;                         /* used in JOINING */
+	uint64_t since_ns, lost_ns, try_ns, wait_ns; /* since_ns: start of JOINED */
 	const char *why;
 	bool warned;
 };
@@ -144,14 +145,15 @@ static void look_joined(struct session *session, short revents, bool waited_for)
 	if (is_over(session, revents, &woken) || is_silent(session, waited_for))
 		lose_daemon(session, "heddled is gone");
 	else if (woken && __atomic_load_n(&session->page->opaque_waiting, __ATOMIC_ACQUIRE))
-		opaque_wake(session); /* the daemon may not have */
+		opaque_wake(session); /* the daemon may not have done so */
 }
 
 static void look_alone(struct session *session)
 {
 	int r;
 
-	release_tenant(session); /* a word of a stalled daemon may have arrived late */
+	/* The stalled daemon may have sent another control word since the last call. */
+	release_tenant(session);
 	if (shim_now_ns() < session->rejoin->try_ns)
 		return;
 	r = hello_again(session, &session->rejoin->sock);

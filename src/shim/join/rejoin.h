@@ -10,9 +10,10 @@
 
 #include "shim/core/session.h"
 
-void rejoin_begin(struct session *session);    /* the thread has a daemon now */
-int rejoin_fd(struct session *session);        /* to be polled for input; -1: nothing now */
-uint64_t rejoin_next(struct session *session); /* in how many ns to look again, at the latest */
+void rejoin_begin(struct session *session); /* call it when the agent thread has got a daemon */
+/* Descriptor to poll for input, or -1 if there is none now. */
+int rejoin_fd(struct session *session);
+uint64_t rejoin_next(struct session *session); /* time in ns until rejoin_look must be called */
 /* Checks the connection. `revents` is poll's result for rejoin_fd. waited_for: a thread of the
  * program waits for heddled to grant SMs. Returns false if no daemon will ever take the tenant
  * back. */

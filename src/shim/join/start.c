@@ -34,7 +34,7 @@
  * machine heddled may be slow to reply. */
 #define FIRST_MS 1000
 #define LATER_MS 5000
-#define LOOK_S   1 /* between looks for the first daemon */
+#define LOOK_S   1 /* interval between attempts to find the first daemon */
 
 static uint32_t attribute(struct session *session, CUdevice_attribute which)
 {
@@ -48,7 +48,7 @@ static void fill_hello(struct session *session, struct wire_hello *h)
 	host_hello(&cu, session->dev, h);
 	session->n_sms = MIN(h->n_sms, CTL_MAX_SMS);
 	session->free_regs = h->threads_per_sm ? h->regs_per_sm / h->threads_per_sm : 0;
-	for (int i = 0; i < 3; i++) /* the numbers of the three attributes follow each other */
+	for (int i = 0; i < 3; i++) /* the three attributes have consecutive numbers */
 		session->max_grid[i] = attribute(
 			session, (CUdevice_attribute)(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i));
 	pass_order_find(env_word(ENV_ORDER), &order);
@@ -85,7 +85,7 @@ static bool prepare_device(struct session *session)
 	return true;
 }
 
-/* The shim's context is current. */
+/* Makes the program a tenant. The shim's context must be current. */
 static int join_daemon(struct session *session, struct host_greeting *g)
 {
 	int r = hello_welcome(session, g);
@@ -101,7 +101,7 @@ static int join_daemon(struct session *session, struct host_greeting *g)
 static struct {
 	struct lock lock;
 	bool is_read;
-	int error; /* of wire_socket_path */
+	int error; /* result of wire_socket_path */
 	char where[108], report_to[108];
 	bool socket_given;
 	int32_t priority;
@@ -109,7 +109,8 @@ static struct {
 	char group[32];
 } environment = {LOCK_INIT(environment)};
 
-/* Under the lock. With what fill_hello has read. */
+/* Reads the settings, some of them from the HELLO that fill_hello has filled. Call under the
+ * lock. */
 static void read_environment(struct session *session)
 {
 	const char *given = secure_getenv(WIRE_SOCKET_ENV),
@@ -127,7 +128,8 @@ static void read_environment(struct session *session)
 	environment.order = session->order;
 }
 
-/* 0, or a negative errno if no socket can be looked for. */
+/* Copies the settings to the session. Returns 0, or a negative errno if there is no usable
+ * socket. */
 static int take_environment(struct session *session)
 {
 	struct joining *s = session->joining;
@@ -167,7 +169,7 @@ static int start_tenant(struct session *session)
 	return r < 0 ? r : join_daemon(session, &g);
 }
 
-/* Not when the program is killed. */
+/* Marks the normal end of the program. Not called if the program is killed. */
 static void __attribute__((destructor)) mark_end(void)
 {
 	for (unsigned i = 0; i < SHIM_SESSIONS; i++) {
@@ -176,7 +178,7 @@ static void __attribute__((destructor)) mark_end(void)
 	}
 }
 
-/* ---- the first daemon comes after the program ---- */
+/* ---- when the first daemon starts after the program ---- */
 
 /* Returns true if it makes sense to look for a daemon again after this error of the last attempt.
  * This includes a timeout, because the daemon may be stopped or slow. */
@@ -204,7 +206,7 @@ static bool find_daemon(
 	return is_later && access(path, F_OK) == 0;
 }
 
-/* Under the lock. */
+/* Call under the lock. */
 static void join_later(struct session *session, struct host_greeting *g)
 {
 	struct shim_inside in;
@@ -266,7 +268,7 @@ static void *look_for_daemon(void *user)
 	return NULL;
 }
 
-/* Under the lock. The mode of a program that found no daemon. */
+/* Returns the mode for a program that found no daemon. Call under the lock. */
 static enum shim_mode without_daemon(struct session *session, int error)
 {
 	if (!may_come(session, error))
@@ -286,7 +288,7 @@ void joining_forget(struct session *session, const struct session_ends *ends)
 	atomic_store(&session->captures, 0);
 	session->ctx = NULL;
 	if (session->page)
-		shim_kick(session); /* heddled looks at what has ended */
+		shim_kick(session); /* heddled then reads which launches have ended */
 }
 
 void joining_resume(struct session *session, const struct session_ends *ends)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Makes the program a tenant (start.c). */
+/* Makes the program a tenant of heddled (start.c). */
 #ifndef HEDDLE_SHIM_START_H
 #define HEDDLE_SHIM_START_H
 
 #include "shim/core/session.h"
 
-void start_session(struct session *session, bool is_launch); /* struct session_calls, `start` */
+/* Implements `start` of struct session_calls. */
+void start_session(struct session *session, bool is_launch);
 
 /* While a context may end, the program does not become a tenant, and no tenant moves to another
  * context, because both need driver calls in a context. */

@@ -21,7 +21,7 @@
 
 #define ADMITTED WIRE_WHY_WORKERS
 
-/* Attributes that mean the same for a grid of workers. */
+/* Returns true if the attribute means the same for a grid of workers. */
 static bool attribute_allows(const CUlaunchAttribute *a)
 {
 	switch (a->id) {
@@ -75,7 +75,7 @@ static enum wire_reason why_plain(const struct kernel *k)
 	return (enum wire_reason)atomic_load_explicit(&k->why, memory_order_relaxed);
 }
 
-/* Tests the kernel, and requests its form if it has none yet. */
+/* Checks the kernel, and requests its form if it has none yet. */
 static enum wire_reason look_at_kernel(struct session *session, struct kernel *k, struct form **ret)
 {
 	if (!k)
@@ -86,7 +86,7 @@ static enum wire_reason look_at_kernel(struct session *session, struct kernel *k
 		return why_plain(k);
 	if (atomic_load_explicit(&session->dead, memory_order_relaxed))
 		return WIRE_WHY_NO_DAEMON;
-	if (!session->page_dev) /* the context of the mapping has ended */
+	if (!session->page_dev) /* the context in which the page was mapped has ended */
 		return WIRE_WHY_CONTEXT;
 	*ret = kernel_form(session, k);
 	if (*ret)
@@ -106,7 +106,7 @@ static bool shape_is_allowed(struct session *session, const struct launch *l)
 	return true;
 }
 
-static _Atomic unsigned n_open; /* launches between admission_begin and admission_end */
+static _Atomic unsigned n_open; /* number of launches between admission_begin and admission_end */
 
 /* Counts this launch as one that may use a preemptible form; forms stay loaded until admission_end.
  * Call this before the test for a fence. A thread that ends a context works in the opposite order:
@@ -173,7 +173,8 @@ void admit(struct session *session, const struct launch *l, struct admission *re
 		ret->why = WIRE_WHY_IN_MAKING;
 	if (ret->why != ADMITTED)
 		return;
-	launches_learn(session); /* completed launches teach how to launch this one */
+	/* Measurements of completed launches influence how this one is launched. */
+	launches_learn(session);
 	ret->form = plan_form(session, ret->form, l, ret->total);
 	ret->why = plan_launch(session, ret->form, l, ret->total, &ret->plan);
 	if (ret->why != ADMITTED)

@@ -9,17 +9,17 @@
 #include "shim/launch/plan.h"
 
 struct admission {
-	enum wire_reason why;  /* its outcome: wire_reason_rows */
-	struct kernel *kernel; /* NULL: not known */
-	/* Of managed launches: */
+	enum wire_reason why;  /* the result; see wire_reason_rows */
+	struct kernel *kernel; /* NULL: unknown kernel */
+	/* Valid for managed launches: */
 	struct form *form;
 	struct stream *stream;
-	uint64_t total; /* blocks */
+	uint64_t total; /* number of blocks */
 	struct plan plan;
-	bool open; /* it may use a form until admission_end */
+	bool open; /* the launch may use a form until admission_end */
 };
 
-/* Whether its attributes mean the same for any other grid. */
+/* Returns true if the launch's attributes mean the same for a grid of another size. */
 bool launch_is_ordinary(const struct launch *l);
 /* Checks the rules one after another, until one of them forbids to manage the launch
  * (wire/reasons.def lists the reasons). The shim holds launches back while it loads a form on the

@@ -23,14 +23,14 @@
 
 #include <string.h>
 
-#define LEAST_ADDRESS (1u << 20)   /* a smaller number of 8 bytes is no pointer */
-#define GREATEST      (1ull << 40) /* a greater one is no size */
+#define LEAST_ADDRESS (1u << 20)   /* a smaller 8-byte value is not a pointer */
+#define GREATEST      (1ull << 40) /* a larger value is not a size */
 #define USES          16u
-/* The bits of floating-point numbers from 2^-31 up to 2^33. */
+/* Bit patterns of the floats 2^-31 and 2^33. Values between them count as floating point. */
 #define LEAST_FLOAT    0x30000000u
 #define GREATEST_FLOAT 0x50000000u
 
-/* The size of the allocation around it; 0: there is none. */
+/* Returns the size of the allocation that contains the address; 0: there is none. */
 static uint64_t allocation_of(uint64_t at)
 {
 	size_t bytes = 0;
@@ -42,7 +42,7 @@ static uint64_t allocation_of(uint64_t at)
 	return bytes;
 }
 
-/* allocation_of, or what it last said. */
+/* Returns allocation_of(at), or its last result for this address if that is recent. */
 static uint64_t input_bytes(struct form *f, unsigned i, uint64_t at)
 {
 	uint32_t now = 1 + fence_count();
@@ -75,7 +75,7 @@ static float input_of_word(uint32_t v)
 	return v >= LEAST_FLOAT && (v < GREATEST_FLOAT || v > INT32_MAX) ? 0 : (float)v;
 }
 
-/* One parameter of 1, 2, 4 or 8 bytes. */
+/* Returns the input value of one parameter, which has 1, 2, 4 or 8 bytes. */
 static float input_of(struct form *f, unsigned i, const uint8_t *at, uint32_t bytes)
 {
 	uint64_t v = 0;

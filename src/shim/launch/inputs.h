@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How large a launch's input is (inputs.c). */
+/* Derives the size of a launch's input from its parameters (inputs.c). */
 #ifndef HEDDLE_SHIM_INPUTS_H
 #define HEDDLE_SHIM_INPUTS_H
 

@@ -9,7 +9,7 @@
 #include "shim/order/launches.h"
 
 #define SPELL_NS 1000000
-#define OFTEN    16 /* launches that each teach something new */
+#define OFTEN    16 /* each of the first 16 launches is worth saving */
 
 static bool is_unbounded(struct session *session, const struct ctl_host *h)
 {
@@ -51,6 +51,7 @@ void managed_learn(struct session *session, struct managed *m)
 			&m->shape->pace, m->args.chunk, to - from, m->total - m->resumed_at);
 	n = m->shape->pace.launches;
 	lock_drop(&m->form->lock);
-	if (n <= OFTEN || !(n & (n - 1))) /* the more is known, the seldomer */
+	/* Later launches teach less, so they are saved less often. */
+	if (n <= OFTEN || !(n & (n - 1)))
 		remember_taught(m->form->kernel);
 }

@@ -147,7 +147,7 @@ CUresult managed_fire_closer(struct session *session, struct managed *m, CUstrea
 		rewrite_closer(session), 1, 1, 1, 1, 1, 1, 0, stream, params, NULL);
 }
 
-/* ---- the launch ---- */
+/* ---- launching ---- */
 
 /* Returns the launch's priority among the launches of its program, from the launch's attributes or
  * else its stream's priority. If the kernel's blocks wait for other blocks, returns 0 (no
@@ -246,7 +246,7 @@ static void fill_launch(struct session *session, struct managed *m, const struct
 	m->drains = m->rounds = m->seq = m->idle_rounds = 0;
 	m->ticket = m->resumed_at = 0;
 	m->preemptions = 0;
-	/* The daemon counts up from whatever is there. */
+	/* The daemon counts up from the present value of the slot. */
 	m->grow = __atomic_load_n(&session->page->slots[index].grow, __ATOMIC_ACQUIRE);
 	m->submit_ns = m->resumed_ns = shim_now_ns();
 	memcpy(m->block, l->block, sizeof(m->block));
@@ -268,7 +268,7 @@ static void fill_launch(struct session *session, struct managed *m, const struct
 		managed_pad(session, m, managed_first_quota(session));
 }
 
-/* Has the program launched anything that ranks lower? */
+/* Returns true if the program has launched anything of a lower rank. */
 static bool goes_first(struct session *session, uint32_t rank)
 {
 	_Atomic uint32_t *lowest = &session->lowest_rank;
@@ -302,7 +302,7 @@ static void launch_locked(struct session *session, const struct launch *l, struc
 {
 	const struct plan *p = &a->plan;
 	struct stream *s = m->stream;
-	/* Then no worker claims a block before the quotas are known. */
+	/* If true, no worker claims a block before the quotas are known. */
 	bool told = __atomic_load_n(&session->page->begin.seq, __ATOMIC_ACQUIRE);
 	CUresult r;
 
@@ -360,8 +360,8 @@ bool managed_launch(
 	m = take_slot(session, s, a->form->info.param_bytes);
 	if (!m) {
 		a->why = WIRE_WHY_SLOT;
-	} else if (fence_active(
-			   session)) { /* asked again, now that this launch counts as outstanding */
+	} else if (fence_active(session)) {
+		/* This second check is needed: only now the launch counts as outstanding. */
 		a->why = WIRE_WHY_LOCKED;
 	} else {
 		m->form = a->form;
@@ -378,7 +378,7 @@ bool managed_launch(
 	m->launched = true;
 	lock_drop(&session->launches->lock);
 	if (m->guard && m->padded != m->shared)
-		shim_poke(session); /* the agent watches padded launches */
+		shim_poke(session); /* the agent must watch launches with padding */
 	return true;
 }
 

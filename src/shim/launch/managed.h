@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Managed launches (managed.c). */
+/* Starts managed launches (managed.c). */
 #ifndef HEDDLE_SHIM_MANAGED_H
 #define HEDDLE_SHIM_MANAGED_H
 
@@ -18,15 +18,15 @@ struct admission;
  * a->why. */
 bool managed_launch(
 	struct session *session, const struct launch *l, struct admission *a, CUresult *ret);
-int managed_init(
-	struct session *session); /* control blocks and helper stream; the context is current */
+/* Makes control blocks and the helper stream. The context must be current. */
+int managed_init(struct session *session);
 
-/* ---- its grids ---- */
+/* ---- grids of a launch ---- */
 /* Limits the next grid of a guard form to `quota` blocks on an SM, as far as additional shared
  * memory (padding) can do so. */
 void managed_pad(struct session *session, struct managed *m, uint32_t quota);
-uint32_t managed_first_quota(
-	struct session *session); /* the quota for a launch without a word of its own */
+/* Returns the quota for a launch that has no control word of its own yet. */
+uint32_t managed_first_quota(struct session *session);
 /* Launches the form once, with m's parameters. `config` is the program's launch configuration, or
  * NULL. */
 CUresult managed_fire(

@@ -11,9 +11,9 @@
 
 struct plan {
 	struct form_shape *shape;
-	struct pads pads; /* of guard forms */
+	struct pads pads; /* used by guard forms */
 	uint32_t per_sm, workers, chunk, flags, shrink;
-	uint32_t rank; /* among the launches of the program: higher goes first */
+	uint32_t rank; /* rank among the program's launches: a higher one goes first */
 };
 
 /* Chooses between a kernel's two forms (rewrite.c) by the measured durations of launches. */

@@ -34,21 +34,24 @@
 
 #define PARAMS_MOST   1024
 #define PARAM_BYTES   65536
-#define LEAST_ADDRESS (1u << 20) /* a smaller number is no pointer */
-#define HEADS_BYTES   65536      /* of a file, beside PTX and regions */
-#define REGION_BYTES  64         /* of a region, beside contents and name: not less */
-#define REGIONS_MOST  4096
-#define NO_REGION     UINT32_MAX
-#define ASKED_MOST    (1u << 16) /* words of a region that look like addresses and are none */
-#define WINDOW_BITS   40         /* allocations lie near each other: within this many bits */
+#define LEAST_ADDRESS (1u << 20) /* a smaller value is not a pointer */
+#define HEADS_BYTES   65536      /* reserved for the file's parts other than PTX and regions */
+/* lower bound of a region's size in the file, without contents and name */
+#define REGION_BYTES 64
+#define REGIONS_MOST 4096
+#define NO_REGION    UINT32_MAX
+/* a region's search stops after this many words that look like addresses but are none */
+#define ASKED_MOST (1u << 16)
+/* words are checked only if they lie in the same 2^40-byte window as a known region */
+#define WINDOW_BITS 40
 
 static struct {
 	pthread_once_t once;
-	char folder[4096]; /* empty: nothing is recorded */
+	char folder[4096]; /* empty: the shim records nothing */
 	const char *kernel;
 	uint64_t launch;
 } wanted = {.once = PTHREAD_ONCE_INIT};
-static struct lock lock = LOCK_INIT(record); /* one launch at a time */
+static struct lock lock = LOCK_INIT(record); /* held while one launch is recorded */
 
 /* Reads the file with which `heddle record` selects the launch to record. The file has two lines:
  * the launch's number and the kernel's name. Returns false if the folder has no such file. */
@@ -98,7 +101,7 @@ void record_after_fork(void)
 	lock_init(&lock, LOCK_record);
 }
 
-/* ---- the folder ---- */
+/* ---- files in the folder ---- */
 
 static void note_skipped(int folder, const char *kernel, const char *why)
 {
@@ -109,11 +112,11 @@ static void note_skipped(int folder, const char *kernel, const char *why)
 	if (fd < 0)
 		return;
 	if (write(fd, line, (size_t)MIN(n, (int)sizeof(line) - 1)) < 0)
-		n = 0; /* nowhere to say it */
+		n = 0; /* the failure cannot be reported */
 	close(fd);
 }
 
-/* The size of the folder's files in bytes. */
+/* Returns the total size of the files in the folder, in bytes. */
 static uint64_t bytes_in(int folder)
 {
 	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -147,7 +150,7 @@ static void file_name(const struct kernel *k, char *buf, size_t size)
 	snprintf(buf, size, "%s-%08x" RECORD_SUFFIX, name, (unsigned)(k->hash >> 32));
 }
 
-/* 0 or negative errno. */
+/* Returns 0 or a negative errno. */
 static int write_file(int folder, const char *name, const struct strbuf *b)
 {
 	char tmp[128];
@@ -174,20 +177,20 @@ static int write_file(int folder, const char *name, const struct strbuf *b)
 	return r;
 }
 
-/* ---- one launch ---- */
+/* ---- recording one launch ---- */
 
 struct recording {
 	const struct launch *l;
 	struct kernel *k;
 	int folder;
-	char *text; /* its module's PTX */
+	char *text; /* PTX of its module */
 	struct arena arena;
 	struct record r;
 	uint8_t *params;
 	VEC(struct record_region) regions;
-	VEC(bool) tried; /* to be copied: of each region */
+	VEC(bool) tried; /* for each region: the shim has tried to copy it */
 	VEC(struct record_pointer) pointers;
-	uint64_t left; /* bytes that may still be kept */
+	uint64_t left; /* how many more bytes the recording may hold */
 	const char *why;
 };
 
@@ -197,7 +200,7 @@ static bool fail_recording(struct recording *x, const char *why)
 	return false;
 }
 
-/* The allocation around an address. False: there is none. */
+/* Finds the allocation that contains an address. Returns false if there is none. */
 static bool allocation_of(uint64_t v, uint64_t *ret_at, uint64_t *ret_bytes)
 {
 	size_t bytes = 0;
@@ -372,7 +375,7 @@ static bool read_ptx(struct recording *x)
 	return ok;
 }
 
-/* ---- memory ---- */
+/* ---- copying memory ---- */
 
 static bool copy_out(const struct recording *x, uint64_t at, void *to, uint64_t bytes)
 {
@@ -501,7 +504,7 @@ static void take_after(struct recording *x, size_t i)
 	g->after = p;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole recording ---- */
 
 static const char *device_name(struct recording *x)
 {
@@ -536,7 +539,7 @@ static bool begin_recording(struct session *session, struct recording *x)
 	return read_ptx(x) && take_all_before(x);
 }
 
-/* The part of a recording after the launch. */
+/* Finishes the recording after the launch. */
 static void end_recording(struct recording *x)
 {
 	struct strbuf out = {0};

@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-#define FEW 8 /* a round is small with less than this part of all workers */
+#define FEW 8 /* a grid with less than 1/8 of all workers counts as small */
 /* Intervals at which the agent checks a resumed launch again: ROUND_ROUND_SOON_NS during the first SETTLES_NS,
  * then LATER_NS. heddled also wakes the agent when it sees that a launch has stopped. */
 #define SETTLES_NS 20000000u
@@ -98,7 +98,7 @@ static bool resume_launch(struct session *session, struct managed *m, bool drain
 	struct shim_inside in;
 	CUstream on;
 
-	/* With a relay there, the first block is a worker, too. */
+	/* If a relay already runs, the first block is a worker as well. */
 	if (newcomers)
 		blocks = MIN(blocks, newcomers);
 	lock_take(&session->helpers->lock);
@@ -185,7 +185,7 @@ uint64_t managed_resume(struct session *session)
 	lock_take(&session->launches->lock);
 	launches_reap(session, UINT32_MAX);
 	for (unsigned i = 0; i < session->launches->n_active; i++) {
-		/* Afterwards the list may have changed. */
+		/* The list may have changed, so start again. */
 		if (look_after(session, &session->launches->at[session->launches->active[i]], &at))
 			i = UINT32_MAX;
 		next = MIN(next, at);

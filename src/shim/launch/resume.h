@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Resumes managed launches (resume.c). */
+/* Launches further rounds of workers for managed launches (resume.c). */
 #ifndef HEDDLE_SHIM_RESUME_H
 #define HEDDLE_SHIM_RESUME_H
 
@@ -14,6 +14,7 @@ uint64_t managed_resume(struct session *session);
  * that begin. Call this repeatedly. A launch may have begun with the low quotas from before the
  * first call, and the page may show that it has begun only later. */
 void managed_take_over(struct session *session);
-bool managed_any_stopped(struct session *session); /* by any daemon, or by the first quotas */
+/* True if heddled or the first quotas left any launch without SMs. */
+bool managed_any_stopped(struct session *session);
 
 #endif

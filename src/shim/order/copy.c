@@ -74,7 +74,7 @@ static enum fence_copy between_async(
 	return is_pageable((void *)(uintptr_t)src) ? to_device(session, bytes) : FENCE_NO_COPY;
 }
 
-/* One side of a copy of several rows. */
+/* The source or the destination of a copy of several rows. */
 struct side {
 	CUmemorytype type;
 	const void *host;
@@ -140,7 +140,7 @@ void copy_note(struct session *session)
 		__atomic_store_n(&session->page->copied_ns, now, __ATOMIC_RELEASE);
 }
 
-/* kind: enum fence_copy. */
+/* kind: an enum fence_copy. */
 #define BODY(fn, where, kind, args)                                                               \
 	CUresult r;                                                                               \
 	bool served;                                                                              \
@@ -215,7 +215,7 @@ ASYNC(cuMemcpy2DAsync, cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *copy, CUstream 
 	rows_2d(session, copy, true), (copy, stream))
 ASYNC(cuMemcpy3DAsync, cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *copy, CUstream stream),
 	rows_3d(session, copy, true), (copy, stream))
-/* Never waited for, but they put work on streams. */
+/* These copies never wait, but they put work on streams. */
 ASYNC(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2,
 	(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream), FENCE_NO_COPY,
 	(dst, src, bytes, stream))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A table of times by what took them, and how it learns. */
+/* A table of the estimated time of kernels and graphs, learned from batches. */
 #include "shim/order/cost.h"
 #include "base/base.h"
 
@@ -9,12 +9,12 @@
 
 #define ENTRIES 4096u
 #define PROBES  8u
-#define WEIGHT  0.5 /* of the newest */
-#define FACTOR  8.0 /* that one batch changes a time by, at most */
+#define WEIGHT  0.5 /* weight of the newest time */
+#define FACTOR  8.0 /* one batch changes an estimate by at most this factor */
 #define MAX_US  1e9
 
 static struct entry {
-	uint64_t what; /* 0: free */
+	uint64_t what; /* 0: the entry is free */
 	float us;
 } table[ENTRIES];
 
@@ -57,7 +57,7 @@ void cost_learn(const struct cost_batch *b, uint32_t unknown_us, double took_us)
 	for (uint32_t i = 0; i < b->n; i++) {
 		double us = was[i] + WEIGHT * (was[i] * factor - was[i]);
 
-		/* The same for each launch of a kind, so it changes once. */
+		/* Launches of one kind get the same value, so their estimate changes only once. */
 		*find_entry(b->what[i]) =
 			(struct entry){b->what[i], (float)MIN(MAX(us, 0.5), MAX_US)};
 	}

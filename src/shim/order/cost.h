@@ -8,15 +8,15 @@
 
 #include <stdint.h>
 
-#define COST_BATCH 8u /* launches at most that are learned from together */
+#define COST_BATCH 8u /* maximum number of launches in a batch */
 
 struct cost_batch {
-	uint64_t what[COST_BATCH]; /* a kernel and its grid, or a graph: any number but 0 */
+	uint64_t what[COST_BATCH]; /* each identifies a kernel with its grid, or a graph; never 0 */
 	uint32_t n;
-	uint32_t us; /* as cost_of said, in sum */
+	uint32_t us; /* sum of their cost_of */
 };
 
-/* Microseconds, 1 at least; of what is not known: unknown_us. */
+/* Returns the estimated time in us, at least 1. If it is not known, returns unknown_us. */
 uint32_t cost_of(uint64_t what, uint32_t unknown_us);
 /* Corrects the estimates from a batch that took took_us in total. All estimates of the batch change
  * by the same factor, also if several launches are of one kind. If all launches of the batch are of one kind, their estimate approaches the

@@ -26,7 +26,7 @@ struct pool {
 		uint32_t gen;
 	} block[1024];
 	unsigned len;
-	_Atomic unsigned epoch; /* contexts that have ended */
+	_Atomic unsigned epoch; /* number of contexts that have ended */
 };
 
 static int pool_fill(struct session *session)

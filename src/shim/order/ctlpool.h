@@ -11,10 +11,11 @@
 /* Allocates the first control blocks. Returns -ENOTSUP if streams cannot wait for a value in a
  * control block. The shim's context must be current. */
 int ctlpool_init(struct session *session);
-bool ctlpool_give(
-	struct session *session, struct stream *s); /* false: there is no memory for one */
+/* Gives the stream a control block. Returns false if there is no memory for one. */
+bool ctlpool_give(struct session *session, struct stream *s);
 void ctlpool_take_back(struct session *session, struct stream *s);
-void ctlpool_drop_all(struct session *session); /* the context is gone, and all blocks with it */
+/* Forgets all blocks, after the end of their context. */
+void ctlpool_drop_all(struct session *session);
 bool ctlpool_open(struct session *session);
 
 #endif

@@ -19,7 +19,7 @@
 #include <time.h>
 
 #define LOAD_WAITS_NS 2000000000u
-#define SPIN_NS       200000u /* as long as the driver would at least */
+#define SPIN_NS       200000u /* poll without sleeping for this time, as the driver does at least */
 
 struct fence {
 	_Atomic unsigned active;
@@ -37,7 +37,7 @@ void fence_stand(struct session *session)
 	atomic_fetch_add(&session->fence->active, 1);
 }
 
-/* A context with an error completes nothing any more. */
+/* Returns true if the context has an error, so no work completes any more. */
 static bool context_broken(struct session *session)
 {
 	struct shim_inside in;
@@ -56,7 +56,7 @@ static void synchronise_driver(struct session *session, CUstream stream, bool wh
 	struct shim_inside in;
 
 	if (atomic_load(&session->captures))
-		return; /* it would end the capture: polling has to do */
+		return; /* synchronising would end the capture, so the caller polls instead */
 	if (shim_enter(session, &in) == CUDA_SUCCESS) {
 		if (whole)
 			cu.cuCtxSynchronize();
@@ -66,7 +66,7 @@ static void synchronise_driver(struct session *session, CUstream stream, bool wh
 	shim_leave(&in);
 }
 
-/* Under the lock. */
+/* Call under the lock. */
 static void set_pin(struct session *session, bool on)
 {
 	if (atomic_load(&session->fence->pinned) == on)
@@ -96,7 +96,7 @@ static bool all_pinned(struct session *session, bool (*steady)(struct session *s
 	set_pin(session, true);
 	ok = __atomic_load_n(&p->pinned, __ATOMIC_ACQUIRE) ==
 	     __atomic_load_n(&p->pin, __ATOMIC_RELAXED);
-	if (ok && !steady(session)) { /* just before */
+	if (ok && !steady(session)) { /* a launch has just changed */
 		set_pin(session, false);
 		ok = false;
 	}
@@ -149,13 +149,13 @@ void fence_begin(struct session *session, enum fence_kind kind)
 		atomic_fetch_add(kind == FENCE_WAITS ? &session->waits : &session->load_waits, 1);
 }
 
-/* Nothing is ahead in it, as far as can be asked. */
+/* Returns true if no earlier work is left in the stream, as far as the shim can query that. */
 static bool is_through(struct session *session, CUstream stream)
 {
 	struct shim_inside in;
 	bool yes;
 
-	if (atomic_load(&session->captures)) { /* asking for it would end them */
+	if (atomic_load(&session->captures)) { /* a query of the stream would end the captures */
 		managed_reap(session);
 		return !managed_outstanding(session) || context_broken(session);
 	}
@@ -248,7 +248,7 @@ bool fence_open(struct session *session)
 	return session->fence;
 }
 
-/* ---- calls that are fenced and otherwise passed on ---- */
+/* ---- driver calls within a fence ---- */
 
 /* Calls the driver within a fence. A call that waits for the GPU (FENCE_WAITS), such as one that
  * frees host memory, can wait for the work of any device. So the fence is raised on all devices.
@@ -266,7 +266,7 @@ bool fence_open(struct session *session)
 		fence_end(session);         \
 	return r;
 
-/* As the row of hooks.def says. */
+/* Defines a function for each row of hooks.def with FENCE or FENCE_LOAD. */
 #define JOIN_(a, b) a##b
 #define JOIN(a, b)  JOIN_(a, b)
 #define EMIT_PASS(...)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Fences around driver calls that wait for the GPU (fence.c). */
+/* Fences around driver calls that wait for the GPU: meanwhile, the shim manages no new launch
+ * (fence.c). */
 #ifndef HEDDLE_SHIM_FENCE_H
 #define HEDDLE_SHIM_FENCE_H
 

@@ -21,7 +21,7 @@
 
 /* largest number of events in flight; further launches get an event later */
 #define FOLLOWED 1024
-#define PART     4u /* an event covers this part of the bound */
+#define PART     4u /* record an event after 1/PART of the limit */
 /* with so many launches in flight, recording an event might block until the driver's queue has
  * space */
 #define DEEP 512u
@@ -31,25 +31,27 @@ struct following {
 	struct followed {
 		CUevent event;
 		struct stream *stream;
-		uint32_t launches;       /* that are complete when it is */
-		uint64_t began_ns;       /* when the first of them was launched; */
-		struct cost_batch batch; /* those of them that count for the bound */
+		/* number of launches that are complete when the event is */
+		uint32_t launches;
+		uint64_t began_ns;       /* when the first of these launches was submitted */
+		struct cost_batch batch; /* those of the launches that count toward the limit */
 	} followed[FOLLOWED];
-	_Atomic unsigned n_followed; /* changes under the lock */
+	_Atomic unsigned n_followed; /* guarded by the lock */
 	CUevent spare[FOLLOWED];
 	unsigned n_spare;
-	_Atomic uint32_t unfollowed; /* launches that no event stands for yet */
-	struct map touched;          /* streams that had any of them */
-	_Atomic bool awake;          /* the agent looks again soon, so nothing has to wake it */
-	unsigned paused;             /* under the lock: a context may be about to end */
+	_Atomic uint32_t unfollowed; /* number of launches that no event covers yet */
+	struct map touched;          /* the streams that have such launches */
+	_Atomic bool awake;          /* the agent will look again soon, so it need not be woken */
+	unsigned paused;             /* a context may be about to end; guarded by the lock */
 	/* The estimated time and the number of launches that were admitted since heddled set the
 	 * limit and are not known to be complete. The lock guards them. */
 	uint64_t flying_us;
 	uint32_t flying;
-	uint64_t moved_ns; /* the last time that one completed, or the first was launched */
+	uint64_t moved_ns; /* when a launch last completed, or when the first was submitted */
 };
 
-static struct lock cost_lock = LOCK_INIT(costs); /* of cost.c; within the other */
+/* guards the table of cost.c; taken after the lock of struct following */
+static struct lock cost_lock = LOCK_INIT(costs);
 
 static bool is_wanted(struct session *session)
 {
@@ -78,7 +80,7 @@ static void put_event(struct session *session, CUevent e)
 		cu.cuEventDestroy(e);
 }
 
-/* ---- under the lock ---- */
+/* ---- called under the lock ---- */
 
 /* Records one event for all launches of the stream so far; there is at least one. If no event is
  * available, the launches stay counted in `unfollowed`. */
@@ -169,7 +171,7 @@ static uint32_t in_flight(struct session *session)
 
 struct looking {
 	struct session *session;
-	uint32_t done; /* launches */
+	uint32_t done; /* number of launches */
 };
 
 static void look_at_stream(void *user, const void *key, void *value)
@@ -186,14 +188,14 @@ static void look_at_stream(void *user, const void *key, void *value)
 
 	if (!n)
 		return;
-	/* An error of the context ends them, too. */
+	/* After an error of the context, launches count as ended as well. */
 	if ((s->destroyed && !own) || (!own && cu.cuStreamQuery(s->handle) != CUDA_ERROR_NOT_READY))
 		looking->done += let_go(session, s, n);
 	else if ((own || (by_events(session) && !s->events)) && in_flight(session) < DEEP)
 		record_event(session, s, own ? CU_STREAM_LEGACY : s->handle);
 }
 
-/* Counts the launches that are newly known to be complete. */
+/* Returns how many more launches are complete since the last call. */
 static uint32_t count_completed(struct session *session)
 {
 	struct looking looking = {session, 0};
@@ -207,7 +209,7 @@ static uint32_t count_completed(struct session *session)
 		map_each(&session->following->touched, look_at_stream, &looking);
 	done = looking.done;
 	for (unsigned i = 0; i < session->following->n_followed; i++) {
-		/* An error of the context ends them, too. */
+		/* After an error of the context, launches count as ended as well. */
 		if (cu.cuEventQuery(session->following->followed[i].event) ==
 			CUDA_ERROR_NOT_READY) {
 			session->following->followed[kept++] = session->following->followed[i];
@@ -224,7 +226,7 @@ static uint32_t count_completed(struct session *session)
 	return done;
 }
 
-/* ---- looking ---- */
+/* ---- checking for completions ---- */
 
 bool follow_look(struct session *session)
 {
@@ -295,7 +297,7 @@ void follow_waited(struct session *session)
 		follow_look(session);
 }
 
-/* ---- launches ---- */
+/* ---- counting launches ---- */
 
 void follow_later(struct session *session, struct stream *s)
 {
@@ -383,7 +385,7 @@ void follow_now(struct session *session, struct stream *s, const struct opaque *
 		s->batch.what[s->batch.n++] = o->what;
 	s->batch.us += o->us;
 	if (!o->us || s->batch.n == COST_BATCH || s->batch.us >= bound_us(session) / PART)
-		record_event(session, s, s->handle); /* or later, with the next */
+		record_event(session, s, s->handle); /* if this fails, a later event covers it */
 	lock_drop(&session->following->lock);
 	if (!atomic_load(&session->following->awake))
 		shim_poke(session);

@@ -11,21 +11,21 @@
 struct opaque {
 	bool counted;
 	uint64_t what; /* a number that identifies the kernel and its grid, or the graph; never 0 */
-	uint32_t us;   /* its estimated time, where the bound counts */
+	uint32_t us;   /* its estimated time, if heddled limits the time in flight */
 	bool passes;   /* see hold_pass */
 };
 
 /* Reports unmanaged launches that have completed, if heddled or a gate needs to know. Returns true
  * if some launches are still pending. */
 bool follow_look(struct session *session);
-bool follow_from_agent(
-	struct session *session); /* the same by the agent, which soon looks again if true */
+/* Calls follow_look for the agent. Returns true if the agent should look again soon. */
+bool follow_from_agent(struct session *session);
 /* Returns true if a stream with unmanaged launches is still busy, as far as streams can be queried.
  * This works also if neither heddled nor a gate needs completions. During captures it returns
  * true. */
 bool follow_is_busy(struct session *session);
-void follow_waited(
-	struct session *session); /* after a wait of the program: reports at once what has ended */
+/* Call this after the program has waited. Reports at once which launches have ended. */
+void follow_waited(struct session *session);
 
 /* Registers an unmanaged launch on `s` that the agent thread is to follow, and wakes the agent if
  * necessary. */
@@ -54,7 +54,7 @@ void follow_resume(struct session *session, const struct session_ends *ends);
 void follow_forget(struct session *session, const struct session_ends *ends);
 bool follow_open(struct session *session);
 void follow_after_fork(void);
-/* The stream is about to be destroyed, or was not after all. */
+/* ends: the stream is about to be destroyed; otherwise the driver did not destroy it. */
 void follow_end_of(struct session *session, struct stream *s, bool ends);
 
 #endif

@@ -96,7 +96,7 @@ void helpers_forget(struct session *session, const struct session_ends *ends)
 	lock_drop(&session->helpers->lock);
 }
 
-/* A helper stream on a channel that the program does not use. */
+/* Returns an additional helper stream, on a channel that the program does not use, or NULL. */
 static CUstream borrowed_helper(struct session *session)
 {
 	unsigned i = HELPERS;

@@ -12,13 +12,15 @@
 #include "shim/core/lock.h"
 #include "shim/core/session.h"
 
-#define HELPERS      3  /* that always exist; connections.h reserves channels for them */
-#define HELPERS_MORE 12 /* at most so many more */
+/* number of permanent helper streams; connections.h reserves channels for them */
+#define HELPERS      3
+#define HELPERS_MORE 12 /* maximum number of additional ones */
 
 struct helpers {
 	struct lock lock;
 	CUstream at[HELPERS + HELPERS_MORE];
-	bool borrowed[HELPERS + HELPERS_MORE]; /* counts as a stream of the program's */
+	/* the stream uses a channel like a stream of the program */
+	bool borrowed[HELPERS + HELPERS_MORE];
 	unsigned n;
 	_Atomic unsigned n_borrowed;
 	int priority;
@@ -32,10 +34,11 @@ int helpers_init(struct session *session, int priority);
 CUstream helpers_idle(struct session *session, bool may_borrow);
 /* Is more than one of the streams that always exist idle? Under the lock. */
 bool helpers_leave_one(struct session *session);
-void helpers_return_channels(struct session *session); /* of those in which no grid runs */
+/* Returns the channels of additional streams in which no grid runs. */
+void helpers_return_channels(struct session *session);
 bool helpers_open(struct session *session);
 struct session_ends;
-/* Gives back all channels: no launch is outstanding. */
+/* Returns all channels. Call it when no launch is outstanding. */
 void helpers_pause(struct session *session, const struct session_ends *ends);
 void helpers_forget(struct session *session, const struct session_ends *ends);
 

@@ -14,8 +14,8 @@
 struct hold {
 	struct lock lock;
 	pthread_cond_t changed;
-	_Atomic unsigned n_passing; /* launches between the shim and their count */
-	_Atomic bool closed;        /* no launch passes */
+	_Atomic unsigned n_passing; /* number of launches between hold_pass and hold_passed */
+	_Atomic bool closed;        /* no launch can pass */
 };
 
 void hold_await(struct session *session)

@@ -21,7 +21,7 @@ void hold_passed(struct session *session);
  * that does not see the fence is among those that the caller waits for. */
 void hold_begin(struct session *session);
 void hold_end(struct session *session);
-/* Is a launch between hold_pass and hold_passed? */
+/* Returns true if a launch is between hold_pass and hold_passed. */
 bool hold_any_passing(struct session *session);
 bool hold_open(struct session *session);
 

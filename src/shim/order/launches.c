@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define KICK_AFTER 64 /* closed slots that wait for the daemon to free them */
+#define KICK_AFTER 64 /* kick the daemon when this many closed slots wait to be freed */
 
 #define PARAMETER_BYTES ((size_t)1 << 20)
 
@@ -22,7 +22,7 @@ unsigned managed_outstanding(struct session *session)
 	return atomic_load(&session->launches->outstanding);
 }
 
-/* Under the lock. */
+/* Call under the lock. */
 static void release_slot(struct session *session, unsigned at)
 {
 	struct managed *m = &session->launches->at[session->launches->active[at]];
@@ -39,7 +39,7 @@ static void release_slot(struct session *session, unsigned at)
 	session->launches->closed++;
 }
 
-/* Adds the launch to the time span that the page reports. */
+/* Adds the launch's time from arrival to end to the page's spanned_ns. */
 static void tell_span(struct session *session, const struct managed *m)
 {
 	const struct ctl_host *h = &session->page->slots[m - session->launches->at].host;

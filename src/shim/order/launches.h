@@ -18,34 +18,36 @@
 struct form;
 struct form_shape;
 
-/* A launch, beside its slot in the page. */
+/* The shim's record of a managed launch; the page has a slot with the same index. */
 struct managed {
-	bool used, resuming, launched; /* under the lock */
+	bool used, resuming, launched; /* guarded by the lock */
 	struct form *form;
 	struct form_shape *shape;
 	struct stream *stream;
 	uint64_t id, total, submit_ns, resumed_ns;
-	uint64_t resumed_at;  /* blocks that had finished when it was last resumed */
-	uint32_t preemptions; /* and the daemon's account of them at that time */
+	uint64_t resumed_at;  /* number of finished blocks when it was last resumed */
+	uint32_t preemptions; /* heddled's count of its preemptions at that time */
 	struct ctl_args args;
 	uint32_t block[3], workers, drains, grow, rounds;
-	uint32_t shared, padded;   /* dynamic shared memory: the program's, the next grid's */
-	struct pads pads;          /* of guard forms */
-	uint64_t ticket;           /* at the last round, */
-	uint32_t seq, idle_rounds; /* and the word applied; rounds that left both as they were */
+	/* dynamic shared memory in bytes: as the program asked; with padding, in the next grid */
+	uint32_t shared, padded;
+	struct pads pads; /* used by guard forms */
+	uint64_t ticket;  /* value of the ticket at the last round */
+	/* drained_seq at the last round; rounds in a row that changed neither it nor `ticket` */
+	uint32_t seq, idle_rounds;
 	bool guard;
-	uint64_t first_grid; /* hardware blocks of its first grid */
+	uint64_t first_grid; /* number of hardware blocks in its first grid */
 	uint8_t *params;
 	size_t params_cap;
-	size_t bytes; /* of parameters that the driver keeps */
+	size_t bytes; /* size of its parameters in the driver's buffer */
 };
 
 struct launches {
 	struct lock lock;
 	struct managed at[WIRE_SLOTS];
-	uint16_t active[WIRE_SLOTS]; /* which of them are used, in no order */
+	uint16_t active[WIRE_SLOTS]; /* indices of the used elements of `at`, in any order */
 	unsigned n_active;
-	/* of launches.c: */
+	/* Used by launches.c only: */
 	unsigned cursor, closed;
 	uint64_t last_id;
 	/* Total bytes of parameters of the outstanding launches. The driver keeps the parameters of
@@ -75,19 +77,21 @@ static inline bool is_granted(struct session *session, const struct wire_slot *w
 	return atomic_load(&session->dead) || __atomic_load_n(&w->granted, __ATOMIC_ACQUIRE);
 }
 
-/* ---- slots (launches.c) ---- */
+/* ---- slots of the page (launches.c) ---- */
 /* Takes a slot for a launch on s with `bytes` bytes of parameters. Returns NULL if there is no free
  * slot or too many bytes of parameters are outstanding. */
 struct managed *launches_take(struct session *session, struct stream *s, size_t bytes);
-void launches_drop(struct session *session, struct managed *m); /* it was not launched after all */
+/* Frees the slot of a launch that did not happen. */
+void launches_drop(struct session *session, struct managed *m);
 /* Does the driver keep few enough bytes of parameters for `bytes` more? Under the lock. */
 bool launches_have_bytes(struct session *session, size_t bytes);
-void launches_reap(
-	struct session *session, unsigned at_most); /* looks at so many; under the lock */
-void launches_learn(struct session *session);       /* the same of a few, with no lock held */
+/* Finishes launches that have completed. Checks at most this many. Call it under the lock. */
+void launches_reap(struct session *session, unsigned at_most);
+/* Does the same for a few launches. Call it without the lock. */
+void launches_learn(struct session *session);
 
 unsigned managed_outstanding(struct session *session);
-void managed_reap(struct session *session); /* notices what has completed */
+void managed_reap(struct session *session); /* looks for launches that have completed */
 bool managed_any_preempted(struct session *session);
 /* Returns true if some launch has no SMs, so that heddled's next update of the quotas may resume
  * it. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Chooses the padding for a quota. */
+/* Chooses the padding that limits a grid to a quota. */
 #include "shim/order/pads.h"
 
 #include "base/base.h"

@@ -10,14 +10,15 @@
 #include "ctl/args.h"
 #include "ctl/words.h"
 
-#define PADS_MAX 31u /* the largest bounded quota */
+#define PADS_MAX 31u /* the largest quota that bounds the blocks on an SM */
 
 /* The paddings for launches of one kernel with one block size and amount of shared memory. */
 struct pads {
-	/* bit n: padding can limit an SM to n blocks, fewer than fit */
+	/* bit n: padding can limit an SM to n blocks, which is less than fit */
 	uint32_t counts;
-	uint32_t fit;                  /* blocks that an SM holds without padding */
-	uint32_t shared[PADS_MAX + 1]; /* by n: dynamic shared memory of a block, bytes */
+	uint32_t fit; /* number of blocks that fit on an SM without padding */
+	/* at n: dynamic shared memory per block for n blocks, in bytes */
+	uint32_t shared[PADS_MAX + 1];
 };
 
 /* Returns the number of blocks per SM to use for this quota; 0 means as many as fit. If no padding

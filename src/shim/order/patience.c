@@ -10,14 +10,14 @@
 #include "shim/core/lock.h"
 #include "shim/order/launches.h"
 
-#define LULL_NS 200000000u /* so long nothing moves; */
+#define LULL_NS 200000000u /* timeout without any progress */
 /* the timeout if the last wait ended in a timeout and no launch has completed since */
 #define AGAIN_NS 5000000u
 /* The greatest time that counts between two checks. More time passes if the thread is descheduled
  * between them, but that says nothing about the launches. */
 #define GLANCE_NS 1000000u
 
-/* How far those under way have got: arrivals and blocks. */
+/* Measures the progress of outstanding launches: number of arrivals and finished blocks. */
 static uint64_t count_moves(struct session *session)
 {
 	uint64_t n = 0;
@@ -50,7 +50,7 @@ bool patience_ends(struct session *session, struct patience *p)
 
 	if (ended != p->seen_ended || seen_moves != p->seen_moves)
 		p->lull_ns = 0;
-	else if (!managed_any_waiting(session)) /* else the clock stands */
+	else if (!managed_any_waiting(session)) /* the clock stops while one waits */
 		p->lull_ns += MIN(now - p->looked_ns, GLANCE_NS);
 	p->seen_ended = ended;
 	p->seen_moves = seen_moves;
@@ -91,7 +91,7 @@ bool launches_await_room(struct session *session, size_t bytes)
 		room = has_room(session, bytes);
 		lock_drop(&session->launches->lock);
 		if (atomic_load(&session->launches->ended) != seen)
-			shim_kick(session); /* the daemon is to free it */
+			shim_kick(session); /* asks the daemon to free slots */
 		seen = atomic_load(&session->launches->ended);
 	} while (!room && !patience_ends(session, &p) && !atomic_load(&session->dead));
 	return room;

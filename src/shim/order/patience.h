@@ -8,12 +8,14 @@
 #include "shim/core/session.h"
 
 struct patience {
-	const _Atomic unsigned *ended; /* of those that are waited for */
-	_Atomic unsigned *gave_up;     /* when so many, less one, had ended; 0: never */
+	/* number of launches that have ended, among those that are awaited */
+	const _Atomic unsigned *ended;
+	/* value of *ended plus 1 when a wait last timed out; 0: none did */
+	_Atomic unsigned *gave_up;
 	unsigned seen_ended;
 	uint64_t seen_moves, looked_ns, lull_ns;
 };
-/* For a thread that natively would continue sooner or later. */
+/* Begins a wait that would end sooner or later without heddle. */
 void patience_begin(struct session *session, struct patience *p, const _Atomic unsigned *ended,
 	_Atomic unsigned *gave_up);
 /* Call repeatedly while a thread waits for launches. Returns true if no launch has made progress

@@ -35,7 +35,7 @@ uint64_t round_wanted_ns(
 		rest = (uint64_t)ROUND_SOON_NS << MIN(m->idle_rounds, 8u);
 		return m->idle_rounds < 2 || since >= rest ? 0 : rest - since;
 	}
-	/* A guarded generation must not have two grids at once. */
+	/* A launch of the guard form must not have two grids at the same time. */
 	if (m->guard)
 		return UINT64_MAX;
 	return *ret_grow != m->grow ? 0 : UINT64_MAX;

@@ -69,7 +69,7 @@ static struct stream *own_stream(struct session *session)
 	pthread_once(&once, make_own_key);
 	if (!own) {
 		own = calloc(SHIM_SESSIONS, sizeof(struct stream *));
-		/* Otherwise they stay counted. */
+		/* Makes thread_ends run at its end. Otherwise its streams would stay counted. */
 		if (own && has_own_key)
 			pthread_setspecific(own_key, own);
 	}

@@ -11,18 +11,23 @@
 #include "shim/order/cost.h"
 
 struct stream {
-	CUstream handle; /* never 0: CU_STREAM_LEGACY or CU_STREAM_PER_THREAD instead */
-	int priority;    /* the program's; smaller goes first, as CUDA has it */
+	/* CU_STREAM_LEGACY or CU_STREAM_PER_THREAD for a default stream, never 0 */
+	CUstream handle;
+	int priority; /* as the program chose it; as in CUDA, a smaller value is more urgent */
 	bool destroyed;
-	CUcontext ctx;                /* where it was made; NULL: a default stream, or not known */
-	_Atomic bool used;            /* the shim has seen work of any kind on it */
-	struct lock lock;             /* keeps a launch and its wait together in the stream */
-	CUdeviceptr ctl;              /* its control block; 0: none yet */
-	unsigned ctl_epoch;           /* the context epoch of `ctl` (ctlpool.c) */
-	uint32_t gen;                 /* generation of its next launch */
-	_Atomic unsigned outstanding; /* managed launches not known complete */
-	_Atomic unsigned ended;       /* and those that were */
-	_Atomic unsigned gave_up;     /* see patience.c */
+	/* its context; NULL: it is a default stream, or the context is unknown */
+	CUcontext ctx;
+	_Atomic bool used; /* the shim has seen work of some kind on it */
+	/* makes a launch and the wait after it adjacent in the stream */
+	struct lock lock;
+	CUdeviceptr ctl; /* address of its control block on the device; 0: none yet */
+	/* value of the context epoch when `ctl` was made (ctlpool.c) */
+	unsigned ctl_epoch;
+	uint32_t gen; /* generation number of its next launch */
+	/* number of managed launches that are not known to be complete */
+	_Atomic unsigned outstanding;
+	_Atomic unsigned ended;   /* number of managed launches that have completed */
+	_Atomic unsigned gave_up; /* see patience.c */
 	/* Used by follow.c. `opaque` counts the stream's unmanaged launches since the last event.
 	 * follow.c's lock guards the other four fields:
 	 * - batch, began_ns: the launches since the last event whose time heddled limits, and the
@@ -34,17 +39,19 @@ struct stream {
 	uint64_t began_ns;
 	uint32_t events;
 	CUevent passed;
-	_Atomic unsigned waits; /* sync_count() at its last launch, while there are gates */
+	/* sync_count() at its last launch; set only while there are gates */
+	_Atomic unsigned waits;
 };
-/* The streams of a session. channels.c changes the counts. */
+/* The streams of a session. Only channels.c changes the three counts. */
 struct streams {
 	struct map map;
-	_Atomic unsigned n_used; /* channels: of streams in use, of lingering ones, lent */
-	_Atomic unsigned n_lent; /* to rounds (helpers.h) */
+	/* number of channels in use, including those of lingering streams and lent ones */
+	_Atomic unsigned n_used;
+	_Atomic unsigned n_lent; /* lent to rounds (helpers.h) */
 	/* Number of streams that the program has destroyed while their work may still wait for a
 	 * preempted launch. Each occupies its channel until no managed launch is outstanding. */
 	_Atomic unsigned n_lingering;
-	struct lock lingering_lock; /* of the thread that subtracts them */
+	struct lock lingering_lock; /* held by the thread that reduces n_lingering */
 };
 
 /* Returns the stream's record, and makes one if there is none. Returns NULL if memory is exhausted.
@@ -59,7 +66,7 @@ void stream_created(struct session *session, CUstream handle, int priority);
 /* Removes the record of a stream from the map, before the program destroys the stream: the driver
  * may reuse the handle at once. Returns the record; NULL if there is none. */
 struct stream *stream_remove(struct session *session, CUstream handle);
-/* The stream exists after all. */
+/* Call this if the driver did not destroy the stream. */
 void stream_put_back(struct session *session, struct stream *s);
 /* The stream is destroyed. lingers: its work may still be there. */
 void stream_ended(struct session *session, struct stream *s, bool lingers);

@@ -39,7 +39,7 @@ CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int pr
 	return r;
 }
 
-/* Its work may follow a launch that is preempted, or will be. */
+/* Returns true if the stream's work may wait for a launch that is or will be preempted. */
 static bool may_be_blocked(struct session *session, CUstream stream)
 {
 	struct shim_inside in;
@@ -48,7 +48,7 @@ static bool may_be_blocked(struct session *session, CUstream stream)
 	managed_reap(session);
 	if (!managed_outstanding(session))
 		return false;
-	if (atomic_load(&session->captures)) /* it could not be asked if it were captured */
+	if (atomic_load(&session->captures)) /* a captured stream cannot be queried */
 		return true;
 	if (shim_enter(session, &in) == CUDA_SUCCESS)
 		r = cu.cuStreamQuery(stream);

@@ -7,8 +7,10 @@
 
 #include "shim/core/session.h"
 
-void sync_done(struct session *session);      /* the program has waited for the device */
-unsigned sync_count(struct session *session); /* number of waits, from 1 on (sync.c) */
+/* Call this when the program has waited for the device. */
+void sync_done(struct session *session);
+/* Number of times that the program has waited, plus 1 (sync.c). */
+unsigned sync_count(struct session *session);
 bool sync_open(struct session *session);
 
 #endif

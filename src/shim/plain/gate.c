@@ -37,7 +37,7 @@
 #define LULL_NS   200000000u
 #define KEEPER_MS 200
 
-/* ---- opening the gate without a daemon ---- */
+/* ---- opening the gate if the daemon is gone ---- */
 
 /* Returns true if the daemon that received HELLO number `joins` has ended or does not respond. */
 static bool is_gone(struct session *session, unsigned joins, struct silence *silence)
@@ -46,13 +46,13 @@ static bool is_gone(struct session *session, unsigned joins, struct silence *sil
 	struct pollfd fd = {.events = POLLRDHUP};
 	bool ours = session_socket(session, &sock);
 
-	/* Until the daemon answers, this is the last daemon's socket. */
+	/* Before the daemon has answered, the descriptor belongs to the previous daemon. */
 	fd.fd = ours && !atomic_load(&session->dead) ? sock.fd : -1;
 	poll(&fd, 1, KEEPER_MS);
 	if (!ours || atomic_load(&session->alone))
 		return true;
 	if (!host_fd_is(&sock) || atomic_load(&session->joins) != joins)
-		return false; /* it has changed meanwhile */
+		return false; /* the daemon has changed meanwhile */
 	return (fd.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) ||
 	       silence_too_long(silence, page_load(&session->page->alive_ms),
 		       (uint32_t)(shim_now_ns() / 1000000), page_load(&session->page->hold));
@@ -83,7 +83,7 @@ struct keeper {
 	_Atomic bool runs;
 };
 
-/* False: there is none to be had. */
+/* Returns true if the gate keeper runs, starting it if necessary. */
 static bool has_keeper(struct session *session)
 {
 	if (atomic_load_explicit(&session->keeper->runs, memory_order_acquire))
@@ -103,9 +103,9 @@ bool gate_open(struct session *session)
 	return session->keeper;
 }
 
-/* ---- which launches ---- */
+/* ---- which launches get a gate ---- */
 
-/* All its blocks find room at once. */
+/* Returns true if all blocks of the launch fit on the device at once. */
 static bool is_one_wave(struct session *session, const struct launch *l, struct kernel *k)
 {
 	uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
@@ -158,7 +158,7 @@ bool gate_suits(struct session *session, const struct launch *l, struct kernel *
 	       is_one_wave(session, l, k) && has_keeper(session);
 }
 
-/* ---- and how ---- */
+/* ---- launching behind a gate ---- */
 
 static uint32_t n_in_flight(struct session *session)
 {

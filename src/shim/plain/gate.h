@@ -10,8 +10,8 @@
 #include "shim/order/stream.h"
 
 bool gate_suits(struct session *session, const struct launch *l, struct kernel *k);
-bool gate_begin(struct session *session,
-	struct stream *s); /* before the launch; false: launch it as any other */
+/* Call this before the launch. If it returns false, launch without a gate. */
+bool gate_begin(struct session *session, struct stream *s);
 void gate_end(struct session *session, struct stream *s, CUresult r);
 bool gate_open(struct session *session);
 

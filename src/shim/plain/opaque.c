@@ -15,10 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ROOM_NS  20000u
-#define LULL_NS  200000000u  /* so long nothing in flight ends, */
-#define LONG_NS  1000000000u /* or longer, where it takes so long; */
-#define AGAIN_NS 10000000u   /* so long where that was in vain, and nothing has ended since */
+#define ROOM_NS 20000u
+#define LULL_NS 200000000u /* stop waiting if nothing in flight has ended for this time */
+/* upper limit of that time for launches that are estimated to take long */
+#define LONG_NS  1000000000u
+#define AGAIN_NS 10000000u /* the time if the last wait was in vain and nothing has ended since */
 
 static void futex_wait(uint32_t *word, uint32_t value)
 {
@@ -62,7 +63,7 @@ static uint64_t patience_ns(struct session *session, uint32_t gave_up, uint32_t 
 
 /* When a waiting launch last saw unmanaged work end. */
 struct last_end {
-	uint32_t seen; /* opaque_completed then */
+	uint32_t seen; /* opaque_completed at that time */
 	uint64_t at_ns;
 };
 
@@ -128,7 +129,7 @@ void opaque_begin(struct session *session, struct stream *s, uint64_t what, stru
 	struct wire_page *p = session->page;
 
 	*ret = (struct opaque){.what = what};
-	/* A captured launch runs later, when its graph is launched. */
+	/* A captured launch does not run now, but when its graph is launched. */
 	if (!s || stream_capturing(session, s->handle))
 		return;
 	stream_use(session, s);

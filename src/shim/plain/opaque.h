@@ -14,6 +14,7 @@ void opaque_begin(struct session *session, struct stream *s, uint64_t what, stru
  * under MPS. */
 void opaque_pass(struct session *session, struct stream *s, struct opaque *ret);
 void opaque_end(struct session *session, struct stream *s, const struct opaque *o, CUresult r);
-void opaque_wake(struct session *session); /* waiting threads check again */
+/* Makes waiting threads check again whether they may launch. */
+void opaque_wake(struct session *session);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* CUB on the virtual GPU: sums of prefixes, a sum and a sort. CUB asks for a kernel's PTX version to
- * choose among its tuned variants, and finds none if the answer is not the .target. */
+/* CUB on the virtual GPU: prefix sums, a sum and a sort. CUB chooses among its tuned variants by
+ * a kernel's PTX version, and finds none if the runtime reports another version than the
+ * .target. */
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Compiled, never run, where the vendor's cuda.h is: our values equal its values, our prototypes
- * its prototypes. Built twice by cu_values.sh: with -DVENDOR it checks and writes the sizes of the
- * vendor's structures, without it those of ours; the two outputs must be equal. */
+/* Compiled, but never run, where NVIDIA's cuda.h is installed: our constants and prototypes must
+ * match NVIDIA's. cu_values.sh builds this file twice: with -DVENDOR it prints the sizes of
+ * NVIDIA's structures, without it the sizes of ours. The two outputs must be equal. */
 #include <stddef.h>
 #include <stdio.h>
 
 #ifdef VENDOR
 #include <cuda.h>
-/* These are macros there for another form than the one a row without _vN means. */
+/* NVIDIA's header defines these as macros for another form than the one that a row without _vN
+ * means. */
 #undef cuGetProcAddress
 #undef cuMemAdvise
 #undef cuMemPrefetchAsync

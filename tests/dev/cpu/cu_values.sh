@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: cu_values.sh ROOT. Our header of the driver API against the vendor's, where that one is.
+# usage: cu_values.sh ROOT. Compares our header of the driver API with NVIDIA's, if that is
+# installed.
 root=${1:?usage: cu_values.sh ROOT}
 for dir in "${CUDA_PATH:-/usr/local/cuda}/include" /usr/include; do
 	[ ! -f "$dir/cuda.h" ] || break

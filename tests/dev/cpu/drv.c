@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* See drv.h. */
+/* Implementation of drv.h. */
 #include "drv.h"
 
 const char drv_ptx[] =

@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: edges.sh HEDDLE TABLE [DEVICE]: each row of the table (edges.txt) on DEVICE (cpu). Prints each row whose
-# value is another one, with that value. On a GPU: edges.sh build/heddle tests/dev/cpu/edges.txt cuda
+# usage: edges.sh HEDDLE TABLE [DEVICE]
+# Runs each row of the table (edges.txt) on DEVICE (default: cpu), and prints each row that gives
+# another value, with that value. On a GPU: edges.sh build/heddle tests/dev/cpu/edges.txt cuda
 set -eu
 heddle=$1 table=$2 device=${3:-cpu}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT INT TERM
 [ "$device" != cpu ] || export HEDDLE_VGPU="edges-$$"
 
-# One thread does all rows. Operands come from memory, so that ptxas computes nothing itself.
+# One thread runs all rows. Operands come from memory, so that ptxas cannot fold the results.
 grep -v '^#' "$table" | awk -F '\t' -v rows="$dir/rows" '
 function width(letter) { return letter == "h" ? 16 : letter == "r" || letter == "p" ? 32 : 64 }
 {

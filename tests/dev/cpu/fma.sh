@@ -3,13 +3,13 @@
 # Copyright 2026 The heddle authors
 #
 # usage: fma.sh HEDDLE FILE
-# HEDDLE_VGPU=fma=none rounds a product and its sum each, and fma=ptxas, the default, fuses them:
-# kernel fu_first of FILE gives 0 or 2^-24.
+# HEDDLE_VGPU=fma=none rounds a product and its sum separately; fma=ptxas, the default, contracts
+# them. Kernel fu_first of FILE gives 0 or 2^-24.
 set -eu
 heddle=$1
 file=$2
 
-# gives OPTION: the first word that the kernel stores.
+# gives OPTION: prints the first word that the kernel stores.
 gives() {
 	HEDDLE_VGPU="serial,$1" "$heddle" exec --device cpu "$file" fu_first --grid 1 --block 1 \
 		'u32[4]:zero>-' 'u32[3]:iota' 2>/dev/null | head -n 1

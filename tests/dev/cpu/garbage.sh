@@ -3,14 +3,14 @@
 # Copyright 2026 The heddle authors
 #
 # usage: garbage.sh HEDDLE PTX
-# HEDDLE_VGPU=garbage=SEED: what nobody wrote to holds something else in each block, the same for the
-# same seed; without it, a program's first blocks find zeros.
+# HEDDLE_VGPU=garbage=SEED: memory and registers that were never written hold different values in
+# each block, the same ones for the same seed. Without it, a program's first blocks find zeros.
 set -eu
 heddle=$1 ptx=$2
 blocks=6
 words=$((blocks * 32 * 8))
 
-# found SEED: eight words a thread.
+# found SEED: prints eight words for each thread.
 found() {
 	HEDDLE_VGPU="garbage-$$,garbage=$1,sms=1,workers=1" "$heddle" exec --device cpu --grid $blocks --block 32 "$ptx" \
 		garbage "u32[$words]:zero>-" | head -n $words
@@ -21,7 +21,7 @@ fail() {
 	exit 1
 }
 
-# Of eight words the second is never written; a predicate gives 1 or 2.
+# The second of each eight words is never written; a predicate gives 1 or 2.
 [ "$(found 0 | awk 'NR % 8 { print }' | sort -u)" = 0 ] || fail "no zeros without it"
 [ "$(found 0 | awk 'NR % 8 == 0 { print }' | sort -u)" = 2 ] || fail "predicates are set without it"
 for seed in 1 77; do

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* See grid.h. */
+/* Implementation of grid.h. */
 #include "grid.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The blocks on the virtual SMs, by the table that processes share. */
+/* Counts the blocks on the virtual SMs in the table that processes share. */
 #ifndef HEDDLE_TESTS_RESIDENT_H
 #define HEDDLE_TESTS_RESIDENT_H
 

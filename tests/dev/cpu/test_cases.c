@@ -2,18 +2,18 @@
  * Copyright 2026 The heddle authors */
 
 /* usage: test_cases [--converge=none|postdom] [--weak=SEEDS] FILE.ptx…
- * Each file says in comments what its kernels do:
+ * Comments in each file say what its kernels do:
  *   // run: KERNEL --grid X --block X [--shared N] ARG…      (arguments as for `heddle exec`)
- *   // expect N: V V*COUNT …    the first elements of buffer argument N, as decimal or 0x…
- *   // fault: KIND TEXT         the run ends so, and TEXT is part of the message or the source line
- *   // fault WAY: KIND TEXT     only with this --converge
- *   // endless WAY: yes         with this one it comes to no end, and no fault says so
- *   // fault hardware: likely  a GPU may hang, see tests/hw/lanes.sh; not read here
- *   // print: TEXT              part of what it prints
- *   // idle: yes                at least one step gave its turn away
- *   // breaks: yes           with --weak, some seed gives other than is expected, which no run
- * without does Every run is done in steps of 1, 7, 1000 and very many instructions, with one
- * outcome. */
+ *   // expect N: V V*COUNT …    the first elements of buffer argument N, decimal or 0x…
+ *   // fault: KIND TEXT         the run faults; the message or source line contains TEXT
+ *   // fault MODE: KIND TEXT    the same, only with this --converge
+ *   // endless MODE: yes        with this --converge, the run neither ends nor faults
+ *   // fault hardware: likely   a GPU may hang, see tests/hw/lanes.sh; ignored here
+ *   // print: TEXT              part of the printed output
+ *   // idle: yes                at least one step yields its turn
+ *   // breaks: yes              with --weak, some seed gives other results than expected
+ * Without --weak, no run breaks. Every run is repeated in steps of 1, 7, 1000 and very many
+ * instructions, and must have one outcome. */
 #include "grid.h"
 
 #include <errno.h>
@@ -31,18 +31,18 @@ static const char *const kinds[] = {[VGPU_FAULT_ADDRESS] = "address",
 	[VGPU_FAULT_PC] = "pc"};
 
 struct run {
-	const char *file, *text; /* the run line and what follows it, up to the next */
+	const char *file, *text; /* the run line and the text after it, up to the next run line */
 	size_t len;
 	unsigned line;
 	struct strbuf printed;
 	uint64_t budget;
-	bool breaks;     /* with weak memory */
-	unsigned broken; /* times that it did */
+	bool breaks;     /* weak memory must change some result */
+	unsigned broken; /* number of changed results */
 };
 
 static int failures;
-static const char *way = "none"; /* --converge */
-static uint64_t seeds;           /* --weak: 1 to that; 0: memory is not */
+static const char *way = "none"; /* value of --converge */
+static uint64_t seeds;           /* --weak: seeds 1 to this; 0: memory is not weak */
 
 #define MAX_STEPS     3000000
 #define ENDLESS_STEPS 2000
@@ -62,7 +62,7 @@ static void collect(void *user, const char *text, size_t len)
 		strbuf_add(&r->printed, text, len);
 }
 
-/* The text behind "// KEY: " on the next line that has it; NULL: none. */
+/* Finds the text after "// KEY: " on the next line that has it. Returns NULL if none has. */
 static const char *find_line(
 	const char *from, const char *end, const char *key, char *to, size_t size)
 {
@@ -181,7 +181,7 @@ static void check_outcome(
 	for (at = r->text; (at = find_line(at, end, "print: ", line, sizeof(line)));)
 		if (!r->printed.at || !strstr(r->printed.at, line))
 			complain(r, "not printed", line);
-	/* Very short steps end before it shows that nothing changes. */
+	/* Very short steps end before the block can show that nothing changes. */
 	if (find_line(r->text, end, "idle: ", line, sizeof(line)) && r->budget >= 1000 &&
 		!g->idle_steps)
 		complain(r, "never idle", NULL);

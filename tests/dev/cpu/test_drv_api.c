@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The virtual GPU's driver, call by call: what it says of itself, names, entry points, code,
- * memory, occupancy; and that misuse gives error codes. */
+/* Tests the virtual GPU's driver call by call: device properties, names, entry points, code,
+ * memory, occupancy, and the error codes for misuse. */
 #include "drv.h"
 
 #include <dlfcn.h>
@@ -12,7 +12,7 @@ static int setup(void **state)
 	static struct drv_test t;
 	int n;
 
-	/* Before cuInit nothing works, and nothing crashes. */
+	/* Before cuInit, calls fail without crashing. */
 	assert_int_equal(cuDeviceGetCount(&n), CUDA_ERROR_NOT_INITIALIZED);
 	assert_int_equal(cuCtxSynchronize(), CUDA_ERROR_NOT_INITIALIZED);
 	assert_int_equal(cuInit(1), CUDA_ERROR_INVALID_VALUE);
@@ -110,13 +110,14 @@ static void entry_points(void **state)
 	dlclose(self);
 }
 
-/* What a driver of CUDA 13.0 says of PTX for another driver or another device than its sm_90. */
+/* The result of a CUDA 13.0 driver for PTX of another driver's version, or for another target
+ * than its device's sm_90. */
 static void accepted(void **state)
 {
 	static const struct {
 		const char *head;
 		CUresult result;
-		const char *said; /* in the error log */
+		const char *said; /* a part of the error log */
 	} all[] = {{".version 9.0\n.target sm_90", CUDA_SUCCESS, NULL},
 		{".version 1.4\n.target sm_10, debug", CUDA_SUCCESS, NULL},
 		{"// a\n/* b\n */ .version 9.0 // c\n.target\tsm_90a", CUDA_SUCCESS, NULL},
@@ -188,7 +189,7 @@ static void code(void **state)
 	assert_int_equal(offset, 12);
 	assert_int_equal(bytes, 4);
 	assert_int_equal(cuKernelGetParamInfo(k, 3, &offset, &bytes), CUDA_ERROR_INVALID_VALUE);
-	/* A CUkernel is as good as a CUfunction for a launch. */
+	/* A launch accepts a CUkernel in place of a CUfunction. */
 	CUdeviceptr word = drv_words(100);
 	uint32_t count = 100, by = 3;
 	void *params[] = {&word, &count, &by};
@@ -209,7 +210,7 @@ static void code(void **state)
 		CUDA_ERROR_INVALID_HANDLE);
 }
 
-/* A fat binary as a compiler writes it: wrapper, container, one plain PTX entry. */
+/* A fat binary as a compiler writes it: wrapper, container and one plain PTX entry. */
 static void fat_binary(void **state)
 {
 	size_t len = strlen(drv_ptx) + 1, padded = (len + 7) & ~(size_t)7;
@@ -226,19 +227,19 @@ static void fat_binary(void **state)
 	*(uint16_t *)(box + 4) = 1;
 	*(uint16_t *)(box + 6) = 16;
 	*(uint64_t *)(box + 8) = 64 + padded;
-	*(uint16_t *)(box + 16) = 1; /* PTX */
+	*(uint16_t *)(box + 16) = 1; /* kind: PTX */
 	*(uint16_t *)(box + 18) = 0x101;
-	*(uint32_t *)(box + 20) = 64; /* header */
+	*(uint32_t *)(box + 20) = 64; /* bytes of the header */
 	*(uint64_t *)(box + 24) = padded;
-	*(uint32_t *)(box + 16 + 28) = 70; /* architecture */
-	*(uint32_t *)(box + 16 + 32) = 64; /* bits */
+	*(uint32_t *)(box + 16 + 28) = 70; /* architecture of the entry */
+	*(uint32_t *)(box + 16 + 32) = 64; /* address size in bits */
 	memcpy(box + 80, drv_ptx, len);
 	OK(cuModuleLoadData(&mod, &wrapper));
 	OK(cuModuleGetFunction(&fn, mod, "note"));
 	OK(cuModuleUnload(mod));
 	OK(cuModuleLoadFatBinary(&mod, box));
 	OK(cuModuleUnload(mod));
-	*(uint32_t *)(box + 16 + 28) = 100; /* for a newer device only */
+	*(uint32_t *)(box + 16 + 28) = 100; /* only for a newer device */
 	assert_int_equal(cuModuleLoadData(&mod, &wrapper), CUDA_ERROR_NO_BINARY_FOR_GPU);
 	free(box);
 }
@@ -328,8 +329,8 @@ static void host_memory(void **state)
 	OK(cuMemFree(p));
 }
 
-/* However many registers are estimated, a block of as many threads as the kernel says is launched,
- * alone on its SM if need be. */
+/* However many registers the estimate gives, a block of the kernel's maximum number of threads
+ * runs, alone on its SM if necessary. */
 static void launch_largest(CUfunction f, unsigned threads)
 {
 	CUdeviceptr p = drv_words(96);
@@ -344,7 +345,7 @@ static void launch_largest(CUfunction f, unsigned threads)
 	OK(cuMemFree(p));
 }
 
-/* What a bound takes away counts as spilled, and more blocks fit. */
+/* A lower register bound counts the difference as spilled, and lets more blocks fit. */
 static void register_bound(void **state)
 {
 	static const char form[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
@@ -402,9 +403,9 @@ static void occupancy(void **state)
 	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, add, 32, 0));
 	assert_int_equal(blocks, 32);
 	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, big, 32, 0));
-	assert_int_equal(blocks, 5); /* 41 KB of 228 each */
+	assert_int_equal(blocks, 5); /* each needs 41 KB of 228 KB */
 	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, add, 32, 64 * 1024));
-	assert_int_equal(blocks, 0); /* more than it may have */
+	assert_int_equal(blocks, 0); /* more than a block may have */
 	OK(cuFuncSetAttribute(add, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 64 * 1024));
 	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, add, 32, 64 * 1024));
 	assert_int_equal(blocks, 3);
@@ -420,14 +421,15 @@ static void occupancy(void **state)
 	OK(cuFuncSetAttribute(big, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 16384));
 	OK(cuLaunchKernel(big, 1, 1, 1, 32, 1, 1, 16384, NULL, params, NULL));
 	OK(cuCtxSynchronize());
-	/* A cooperative grid has to fit at once. */
+	/* All blocks of a cooperative grid must fit on the device at once. */
 	assert_int_equal(cuLaunchCooperativeKernel(big, 4 * 5 + 1, 1, 1, 32, 1, 1, 0, NULL, params),
 		CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
 	OK(cuLaunchCooperativeKernel(big, 4 * 5, 1, 1, 32, 1, 1, 0, NULL, params));
 	OK(cuCtxSynchronize());
 }
 
-/* A cooperative launch has a workspace in which its blocks meet, each time a clean one. */
+/* A cooperative launch has a workspace in which its blocks meet, and each launch gets a clean
+ * one. */
 static void whole_grids(void **state)
 {
 	struct drv_test *t = *state;
@@ -495,7 +497,7 @@ static void misuse(void **state)
 	assert_int_equal(cuEventRecord(event, NULL), CUDA_ERROR_INVALID_HANDLE);
 	assert_int_equal(cuModuleUnload((CUmodule)add), CUDA_ERROR_INVALID_HANDLE);
 	assert_int_equal(cuCtxSetCurrent((CUcontext)0x10), CUDA_ERROR_INVALID_CONTEXT);
-	/* Contexts as a stack. */
+	/* Contexts form a stack. */
 	OK(cuCtxPushCurrent(t->ctx));
 	OK(cuCtxPopCurrent(&ctx));
 	assert_ptr_equal(ctx, t->ctx);
@@ -507,10 +509,11 @@ static void misuse(void **state)
 	OK(cuCtxDestroy(ctx));
 	assert_int_equal(cuCtxPushCurrent(ctx), CUDA_ERROR_INVALID_CONTEXT);
 	OK(cuCtxSetCurrent(t->ctx));
-	assert_int_equal(cuMemFree(p), CUDA_ERROR_INVALID_VALUE); /* went with its context */
+	/* it was freed with its context */
+	assert_int_equal(cuMemFree(p), CUDA_ERROR_INVALID_VALUE);
 }
 
-/* A linker says nothing, and its logs are empty texts. */
+/* The linker prints nothing, so its logs are empty strings. */
 static void linked(void **state)
 {
 	char info[8] = "unused", error[8] = "unused";

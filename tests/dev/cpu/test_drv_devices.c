@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Several devices on the virtual GPU: what each says of itself, that contexts, memory, launches and
- * libraries belong to theirs, copies between them, and what CUDA_VISIBLE_DEVICES shows. Each case
- * is a process of its own, since cuInit reads the environment once. */
+/* Several devices on the virtual GPU: their properties; that contexts, memory, launches and
+ * libraries belong to one device; copies between devices; and the devices that
+ * CUDA_VISIBLE_DEVICES shows. Each case runs in its own process, since cuInit reads the
+ * environment only once. */
 #include "drv.h"
 
 #include <sys/wait.h>
@@ -16,7 +17,7 @@ static const char library_ptx[] =
 	".visible .entry count(.param .u32 n)\n{\n	.reg .b32 %r<3>;\n"
 	"	ld.param.u32 %r1, [n];\n	red.global.add.u32 [counter], %r1;\n	ret;\n}\n";
 
-/* A name for one case, so that cases do not meet. */
+/* Gives each case an instance name of its own, so that cases do not share an instance. */
 static void instance(const char *options)
 {
 	static int n;
@@ -34,7 +35,7 @@ static int end(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* fn in a child. */
+/* Runs fn in a child process. */
 static pid_t begin(void (*fn)(void))
 {
 	pid_t pid = fork();
@@ -53,7 +54,7 @@ static void alone(void (*fn)(void))
 	assert_int_equal(end(begin(fn)), 0);
 }
 
-/* ---- what they say ---- */
+/* ---- device properties ---- */
 
 static void say(void)
 {
@@ -94,7 +95,7 @@ static void what_they_say(void **state)
 	alone(say);
 }
 
-/* ---- what belongs to which ---- */
+/* ---- objects and their devices ---- */
 
 static CUcontext primary[2];
 
@@ -137,7 +138,7 @@ static void own_memory(void)
 		on(i);
 		OK(cuMemGetInfo(&before[i], &total));
 	}
-	OK(cuMemAlloc(&p, 1 << 20)); /* of device 1 */
+	OK(cuMemAlloc(&p, 1 << 20)); /* on device 1 */
 	for (int i = 0; i < 2; i++) {
 		on(i);
 		OK(cuMemGetInfo(&after[i], &total));
@@ -147,7 +148,7 @@ static void own_memory(void)
 	OK(cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p));
 	assert_int_equal(ordinal, 1);
 	on(0);
-	OK(cuMemFree(p)); /* whatever is current */
+	OK(cuMemFree(p)); /* works whichever device is current */
 	on(1);
 	OK(cuMemGetInfo(&after[1], &total));
 	assert_int_equal(after[1], before[1]);
@@ -178,7 +179,7 @@ static void copy_between(void)
 	add(t.mod, p[0], 1000, 2, CUDA_SUCCESS);
 	OK(cuMemcpyDtoD(p[1], p[0], 4000));
 	assert_int_equal(drv_read(p[1]), 9);
-	/* A stream of the device that is not current. */
+	/* The stream belongs to a device that is not current. */
 	OK(cuMemsetD32(p[0], 5, 1000));
 	OK(cuCtxSynchronize());
 	OK(cuMemcpyPeerAsync(p[1], primary[1], p[0], primary[0], 4000, stream));
@@ -231,7 +232,7 @@ static void peers_must_be_enabled(void **state)
 	alone(peer);
 }
 
-/* A launch that does not end on one device leaves the SMs of the other alone. */
+/* An endless launch on one device leaves the other device's SMs free. */
 static void busy_neighbour(void)
 {
 	struct drv_test t;
@@ -247,7 +248,7 @@ static void busy_neighbour(void)
 	flag = drv_mapped(1);
 	p = (CUdeviceptr)(uintptr_t)flag;
 	OK(cuModuleGetFunction(&fn, mod, "spin"));
-	/* More blocks than the device holds. */
+	/* Launches more blocks than the device can hold. */
 	OK(cuLaunchKernel(fn, 1000, 1, 1, 1024, 1, 1, 0, NULL, params, NULL));
 	on(0);
 	p = drv_words(1000);
@@ -299,7 +300,7 @@ static void libraries_are_on_both(void **state)
 #define UUID "GPU-68656464-6c65-"
 
 static const struct visible {
-	const char *shown, *expected; /* the devices' numbers; "": none */
+	const char *shown, *expected; /* expected: the devices' numbers; "" for none */
 } visible[] = {
 	{"0", "0"},
 	{"1", "1"},
@@ -310,14 +311,14 @@ static const struct visible {
 	{"none", ""},
 	{"NoDevFiles", ""},
 	{"3", ""},
-	{"0,3,1", "0"}, /* what is wrong ends the list */
+	{"0,3,1", "0"}, /* the first invalid entry ends the list */
 	{"2,x,1", "2"},
 	{"1,,2", "1"},
 	{"99999999999999999999", ""},
-	{"0,1,0", ""}, /* twice: none */
+	{"0,1,0", ""}, /* a repeated device: none is visible */
 	{UUID "0201", "2"},
 	{"gpu-68656464-6C65-0101", "1"},
-	{"GPU-68656464", ""}, /* begins the UUIDs of all */
+	{"GPU-68656464", ""}, /* an ambiguous prefix of all UUIDs */
 	{"GPU-", ""},
 	{UUID "0001," UUID "0201", "02"},
 	{UUID "0201,1", "21"},
@@ -358,7 +359,7 @@ static void visible_devices(void **state)
 	}
 }
 
-/* ---- processes that do not agree ---- */
+/* ---- processes with different options ---- */
 
 static char told[64];
 
@@ -383,7 +384,7 @@ static void look_on(void)
 	fclose(f);
 }
 
-/* Who says nothing of it takes what is there. */
+/* A process that names no options uses the existing instance. */
 static void look_quietly(void)
 {
 	char text[200];
@@ -403,7 +404,7 @@ static void first_of_all(void)
 {
 	struct drv_test t;
 
-	/* Children made after cuInit could not use the device. */
+	/* Forks before cuInit: children forked after it could not use the device. */
 	int to_child[2], from_child[2];
 	char c;
 	assert_int_equal(pipe(to_child), 0);

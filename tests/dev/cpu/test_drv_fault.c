@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Kernels that fail on the virtual GPU: the right result, which then sticks to the context; the
- * report; pending work ends; resetting the primary context makes the device usable again. */
+/* Kernels that fault on the virtual GPU: the driver returns the right error, which sticks to the
+ * context, and prints a report; pending work ends; resetting the primary context makes the
+ * device usable again. */
 #include "drv.h"
 
 static char report[100];
@@ -71,7 +72,7 @@ static void expect_fault(
 	OK(cuEventCreate(&e, 0));
 	OK(cuLaunchKernel(drv_fn(t, kernel), 2, 1, 1, 32, 1, 1, 0, s,
 		strcmp(kernel, "trapped") ? params : NULL, NULL));
-	CUresult recorded = cuEventRecord(e, s); /* the fault may have come already */
+	CUresult recorded = cuEventRecord(e, s); /* the fault may have occurred already */
 	assert_true(recorded == CUDA_SUCCESS || recorded == want);
 	assert_int_equal(cuStreamSynchronize(s), want);
 	assert_int_equal(cuCtxSynchronize(), want);
@@ -116,8 +117,9 @@ static const char code_ptx[] =
 	"	call (r), %d1, (), proto;\n	ld.param.b32 %r0, [r];\n"
 	"	ld.param.u64 %d2, [out];\n	st.global.u32 [%d2], %r0;\n	ret;\n}\n";
 
-/* What a kernel stores another of its module may call, and no other module: a function has an
- * address for each, though the text is the same. */
+/* A code address that a kernel stores may be called by another kernel of the same module, but
+ * not by one of another module: each module has its own address for a function, even if the text
+ * is the same. */
 static void code_address(void **state)
 {
 	struct drv_test *t = *state;
@@ -145,7 +147,7 @@ static void trap(void **state)
 	expect_fault(*state, "trapped", 0, CUDA_ERROR_LAUNCH_FAILED, "trap");
 }
 
-/* A fault ends what spins and what is held, and everybody who waits learns of it. */
+/* A fault ends spinning kernels and held work, and every waiting call returns the error. */
 static void others_end(void **state)
 {
 	struct drv_test *t = *state;
@@ -166,7 +168,8 @@ static void others_end(void **state)
 	recover(t);
 }
 
-/* A context of one's own dies alone: the primary one goes on. */
+/* A fault in a context that the program created ends that context only; the primary context
+ * still works. */
 static void other_context(void **state)
 {
 	struct drv_test *t = *state;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Work that finds its memory freed: by cuMemFreeAsync ahead of it, in its stream or another, or
- * since its graph was made. It is an error, and nothing is read or written: device memory is the
- * host's own heap here. Each case has a context of its own, since the error stays. Sizes that wrap
- * around are here, too. */
+/* Work that finds its memory freed: by an earlier cuMemFreeAsync, in its own stream or another
+ * one, or after its graph was made. This is an error, and nothing is read or written, since the
+ * virtual GPU's device memory is the host's heap. Each case has its own context, since the error
+ * is sticky. This file also tests sizes that wrap around. */
 #include "drv.h"
 
 #include "base/base.h"
@@ -14,7 +14,7 @@
 struct freed {
 	struct drv_test t;
 	CUstream s, s2;
-	uint32_t *flag; /* what the spinning kernel in s waits for */
+	uint32_t *flag; /* flag on which the kernel in s spins */
 	CUdeviceptr p;
 	size_t bytes;
 };
@@ -37,7 +37,7 @@ static void go_on(struct freed *f)
 	__atomic_store_n(f->flag, 1, __ATOMIC_RELEASE);
 }
 
-/* What was freed is not kept for anybody: others' data would lie there. */
+/* Resets the context, so that no freed memory stays cached: other cases' data would lie there. */
 static void finish(void)
 {
 	cuDevicePrimaryCtxReset(0);
@@ -45,7 +45,7 @@ static void finish(void)
 	cuCtxSetCurrent(NULL);
 }
 
-/* s2 waits until s has freed p. */
+/* Makes s2 wait until s has freed p. */
 static void free_in_s(struct freed *f)
 {
 	CUevent e;
@@ -122,7 +122,7 @@ static void other_stream(void **state)
 		}
 }
 
-/* The free waits for what is ordered ahead of it, though that was queued later. */
+/* The free waits for work that stream order puts before it, even if that work was queued later. */
 static void in_order(void **state)
 {
 	struct freed f;
@@ -143,7 +143,7 @@ static void in_order(void **state)
 	finish();
 }
 
-/* A value that a stream waits for goes while it waits. */
+/* The value on which a stream waits is freed during the wait. */
 static void wait_goes(void **state)
 {
 	struct freed f;
@@ -157,7 +157,7 @@ static void wait_goes(void **state)
 	finish();
 }
 
-/* Under a copy that is under way; whoever comes first, nothing is touched that is not there. */
+/* Memory is freed during a copy. Whichever comes first, no freed memory is accessed. */
 static void under_way(void **state)
 {
 	(void)state;
@@ -180,7 +180,7 @@ static void under_way(void **state)
 	}
 }
 
-/* cuMemFree knows nothing of graphs that were not launched yet. */
+/* cuMemFree does not know of graphs that have not been launched yet. */
 static void graphs(void **state)
 {
 	struct freed f;
@@ -220,7 +220,7 @@ static void sizes(void **state)
 	assert_int_not_equal(cuMemAlloc(&p, SIZE_MAX), CUDA_SUCCESS);
 	assert_int_not_equal(cuMemHostAlloc((void **)&p, SIZE_MAX, 0), CUDA_SUCCESS);
 	p = drv_words(64);
-	/* The planes' distance wraps to nothing. */
+	/* The distance between the planes wraps around to 0. */
 	CUDA_MEMCPY3D box = {.srcMemoryType = CU_MEMORYTYPE_HOST,
 		.srcHost = host,
 		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
@@ -236,7 +236,7 @@ static void sizes(void **state)
 	box.dstHeight = 1;
 	box.dstPitch = 16;
 	box.Depth = 1;
-	box.dstY = SIZE_MAX / 16 + 1; /* wraps to the first row */
+	box.dstY = SIZE_MAX / 16 + 1; /* wraps around to the first row */
 	assert_int_equal(cuMemcpy3D(&box), CUDA_ERROR_INVALID_VALUE);
 	box.dstY = 0;
 	OK(cuMemcpy3D(&box));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Kernels as objects of the driver on the virtual GPU: a table of all attributes of functions, a
- * table of clusters, each tried on every way to launch, and a table of the limits of modules. */
+/* Kernels as driver objects on the virtual GPU: a table of all function attributes, a table of
+ * clusters, each launched in every possible way, and a table of module limits. */
 #include "base/base.h"
 #include "drv.h"
 
@@ -27,7 +27,7 @@ static CUfunction function_of(CUmodule mod, const char *name)
 
 /* ---- attributes ---- */
 
-/* The kernels are alike for each target but for the table's columns. */
+/* The kernels are the same for each target, except for what the table's columns say. */
 static const char attributes_ptx[] =
 	".const .align 4 .b32 table[25];\n"
 	".visible .entry plain() { ret; }\n"
@@ -37,22 +37,22 @@ static const char attributes_ptx[] =
 	"%d<2>;\n"
 	"mov.u64 %d0, room; st.local.u64 [%d0], %d0; ret; }\n";
 
-/* The values that a GPU gives for each attribute, and the result of setting it: the value that it can be set
- * to, and one that is refused (NO: none). */
+/* For each attribute, the values that a GPU returns, a value that it can be set to, and a value
+ * that is refused, with the error code (NO: none). */
 #define NO (-1000)
 static const struct {
 	CUfunction_attribute attr;
 	int plain, sized, deep;
 	int set;
 	int refused;
-	CUresult error; /* of setting `refused` */
+	CUresult error; /* result of setting `refused` */
 } attributes[] = {
 	{CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024, 128, 96, NO, 64, CUDA_ERROR_INVALID_VALUE},
 	{CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 0, 1000, 0, NO, 64, CUDA_ERROR_INVALID_VALUE},
 	{CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, 100, 100, 100, NO, 64, CUDA_ERROR_INVALID_VALUE},
 	{CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, 0, 0, 272, NO, 64, CUDA_ERROR_INVALID_VALUE},
 	{CU_FUNC_ATTRIBUTE_NUM_REGS, NO, NO, NO, NO, 64, CUDA_ERROR_INVALID_VALUE},
-	/* PTX_VERSION: the target's, below */
+	/* PTX_VERSION: depends on the target, see below */
 	{CU_FUNC_ATTRIBUTE_PTX_VERSION, NO, NO, NO, NO, 64, CUDA_ERROR_INVALID_VALUE},
 	{CU_FUNC_ATTRIBUTE_BINARY_VERSION, 90, 90, 90, NO, 64, CUDA_ERROR_INVALID_VALUE},
 	{CU_FUNC_ATTRIBUTE_CACHE_MODE_CA, 0, 0, 0, NO, 1, CUDA_ERROR_INVALID_VALUE},
@@ -112,7 +112,7 @@ static void all_attributes(void **state)
 		CUfunction fn = function_of(mod, "plain");
 
 		for (unsigned i = 0; i < ARRAY_LEN(attributes); i++) {
-			assert_int_equal(attributes[i].attr, i); /* none is missing */
+			assert_int_equal(attributes[i].attr, i); /* no attribute is missing */
 			check_attribute(mod, i);
 		}
 		v = attribute(fn, CU_FUNC_ATTRIBUTE_NUM_REGS);
@@ -137,7 +137,7 @@ static const char cluster_ptx[] =
 	".visible .entry one() .explicitcluster .reqnctapercluster 1, 1, 1 { ret; }\n"
 	".visible .entry must() .explicitcluster { ret; }\n";
 
-/* A kernel, the launch's attribute (0: none), the grid, and what comes of it. */
+/* A kernel, the launch's cluster attribute (0: none), the grid, and the expected result. */
 static const struct cluster_case {
 	const char *name;
 	unsigned dims[3], grid[3];
@@ -175,7 +175,7 @@ static CUlaunchAttribute attribute_of(const struct cluster_case *c)
 	return a;
 }
 
-/* The ways that cannot carry a launch attribute. */
+/* Tries the launch calls that cannot carry a launch attribute. */
 static void try_plain_ways(CUfunction fn, CUgraph graph, const struct cluster_case *c)
 {
 	const unsigned *g = c->grid;
@@ -204,8 +204,8 @@ static void try_plain_ways(CUfunction fn, CUgraph graph, const struct cluster_ca
 	assert_int_equal(cuGraphKernelNodeSetParams(n, &node), c->result);
 }
 
-/* The attribute is set after the node was added: as by cuLaunchKernelEx, and a node that refuses one
- * stays as it was. */
+/* Sets the attribute after adding the node: the result is that of cuLaunchKernelEx, and a node
+ * that refuses the attribute does not change. */
 static void try_later(CUfunction fn, const struct cluster_case *c)
 {
 	const unsigned *g = c->grid;
@@ -230,7 +230,7 @@ static void try_later(CUfunction fn, const struct cluster_case *c)
 	OK(cuGraphKernelNodeGetAttribute(n, a.id, &got));
 	assert_int_equal(got.clusterDim.x, taken ? c->dims[0] : 0);
 	assert_int_equal(got.clusterDim.z, taken ? c->dims[2] : 0);
-	OK(cuGraphKernelNodeSetParams(n, &params)); /* keeps the attribute */
+	OK(cuGraphKernelNodeSetParams(n, &params)); /* this keeps the attribute */
 	OK(cuGraphKernelNodeCopyAttributes(copy, n));
 	OK(cuGraphKernelNodeGetAttribute(copy, a.id, &got));
 	assert_int_equal(got.clusterDim.y, taken ? c->dims[1] : 0);
@@ -265,7 +265,7 @@ static void try_cluster(CUmodule mod, const struct cluster_case *c)
 		try_later(fn, c);
 	OK(cuGraphDestroy(graph));
 	OK(cuStreamDestroy(s));
-	/* The questions of occupancy do not look at the grid. */
+	/* The occupancy calls ignore the grid. */
 	if (c->result == CUDA_SUCCESS || c->result == CUDA_ERROR_NOT_SUPPORTED)
 		assert_int_equal(cuOccupancyMaxActiveClusters(&n, fn, &config), c->result);
 	OK(cuCtxSynchronize());
@@ -286,7 +286,8 @@ static void all_clusters(void **state)
 		cuOccupancyMaxPotentialClusterSize(&n, two, &config), CUDA_ERROR_NOT_SUPPORTED);
 	OK(cuDeviceGetAttribute(&v, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, 0));
 	assert_int_equal(v, 0);
-	/* A size in the text is fixed. A size that the text leaves open can be set, and counts. */
+	/* A cluster size in the PTX text is fixed. A size that the text leaves open can be set,
+	 * and takes effect. */
 	assert_int_equal(attribute(two, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH), 2);
 	assert_int_equal(attribute(two, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH), 1);
 	assert_int_equal(
@@ -308,13 +309,13 @@ static void set_size(CUfunction fn, int x, int y, int z)
 	OK(cuFuncSetAttribute(fn, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, z));
 }
 
-/* The kernel's own attribute is set after its nodes were added. An executable graph that was made
+/* Sets the kernel's own attribute after adding its nodes. An executable graph that was made
  * before stays valid. */
 static void later_clusters(void **state)
 {
 	static const struct {
 		int size[3];
-		CUresult result; /* of a grid of 4 blocks in x */
+		CUresult result; /* for a grid of 4 blocks in x */
 	} all[] = {
 		{{1, 1, 1}, CUDA_SUCCESS},
 		{{2, 1, 1}, CUDA_ERROR_NOT_SUPPORTED},
@@ -368,7 +369,7 @@ static void later_clusters(void **state)
 	OK(cuModuleUnload(mod));
 }
 
-/* Attributes of nodes beside clusters, and calls that are wrong. */
+/* Attributes of nodes other than clusters, and invalid calls. */
 static void node_attributes(void **state)
 {
 	CUmodule mod = load("sm_90", cluster_ptx);
@@ -407,9 +408,10 @@ static void node_attributes(void **state)
 	OK(cuModuleUnload(mod));
 }
 
-/* ---- limits ---- */
+/* ---- module limits ---- */
 
-/* A module's text behind .version and .target, and what the log says (NULL: it loads). */
+/* A module's text after .version and .target, and a part of the expected log (NULL: the module
+ * loads). */
 static const struct limit_case {
 	const char *version, *body, *says;
 } limits[] = {
@@ -430,14 +432,14 @@ static const struct limit_case {
 		".shared .align 4 .b8 s[65536]; .visible .entry k() { .reg .b32 %r; mov.u32 %r, s; "
 		"ret; }",
 		"static shared memory of 65536 bytes"},
-	/* a variable that no kernel uses, and two of which each kernel uses one */
+	/* an unused variable, and two variables of which each kernel uses one */
 	{"8.0", ".shared .align 4 .b8 s[65536]; .visible .entry k() { ret; }", NULL},
 	{"8.0",
 		".shared .align 4 .b8 s[40000]; .shared .align 4 .b8 t[40000];\n"
 		".visible .entry k() { .reg .b32 %r; mov.u32 %r, s; ret; }\n"
 		".visible .entry l() { .reg .b32 %r; mov.u32 %r, t; ret; }",
 		NULL},
-	/* of a function that the kernel calls */
+	/* shared memory of a function that the kernel calls */
 	{"8.0",
 		".func f() { .shared .align 4 .b8 t[40000]; ret; }\n"
 		".visible .entry k() { .shared .align 4 .b8 s[10000]; call f; ret; }",

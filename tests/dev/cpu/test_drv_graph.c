@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Stream capture and graphs on the virtual GPU, and what a capture forbids. */
+/* Stream capture and graphs on the virtual GPU, and the calls that a capture forbids. */
 #include "base/base.h"
 #include "drv.h"
 
@@ -10,7 +10,8 @@ static void count_up(void *user)
 	__atomic_fetch_add((int *)user, 1, __ATOMIC_SEQ_CST);
 }
 
-/* A fork and a join by events, a copy, a set, a host function; launched twice. */
+/* A fork and a join through events, a copy, a memset and a host function; the graph is launched
+ * twice. */
 static void capture(void **state)
 {
 	struct drv_test *t = *state;
@@ -61,8 +62,8 @@ static void capture(void **state)
 	OK(cuStreamDestroy(b));
 }
 
-/* Copies and fills in which one extent is 0 are empty, whatever the others are: alone, in a stream
- * that is captured, and as a node. Each returns at once. */
+/* Copies and memsets with an extent of 0 are empty, whatever the other extents are: as plain
+ * calls, during capture, and as nodes. Each call returns at once. */
 static void zero_extents(void **state)
 {
 	static const size_t sizes[] = {0, 1, (size_t)1 << 31, (size_t)1 << 40, SIZE_MAX};
@@ -128,7 +129,7 @@ static void forbidden(void **state)
 	OK(cuStreamCreate(&a, 0));
 	OK(cuStreamCreate(&b, 0));
 	OK(cuEventCreate(&e, 0));
-	/* In relaxed mode of the thread, memory may be allocated; in global mode not. */
+	/* A thread in relaxed capture mode may allocate memory; in global mode it may not. */
 	OK(cuStreamBeginCapture(a, CU_STREAM_CAPTURE_MODE_GLOBAL));
 	OK(cuThreadExchangeStreamCaptureMode(&mode));
 	OK(cuMemAlloc(&p, 4));
@@ -141,11 +142,11 @@ static void forbidden(void **state)
 	OK(cuStreamBeginCapture(a, CU_STREAM_CAPTURE_MODE_RELAXED));
 	assert_int_equal(drv_note(t, NULL, log, 1), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
 	assert_int_equal(cuStreamEndCapture(a, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-	/* Waiting for what is only captured. */
+	/* A program cannot wait for captured work. */
 	OK(cuStreamBeginCapture(a, CU_STREAM_CAPTURE_MODE_RELAXED));
 	assert_int_equal(cuStreamSynchronize(a), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 	assert_int_equal(cuStreamEndCapture(a, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-	/* A stream that was forked off and has not come back. */
+	/* A stream was forked into the capture and has not joined it. */
 	OK(cuStreamBeginCapture(a, CU_STREAM_CAPTURE_MODE_RELAXED));
 	OK(cuEventRecord(e, a));
 	OK(cuStreamWaitEvent(b, e, 0));
@@ -155,7 +156,7 @@ static void forbidden(void **state)
 	assert_int_equal(cuStreamEndCapture(a, &graph), CUDA_ERROR_ILLEGAL_STATE);
 	assert_int_equal(cuStreamBeginCapture(NULL, CU_STREAM_CAPTURE_MODE_RELAXED),
 		CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-	/* A graph goes only when nothing is being captured into it. */
+	/* A graph cannot be destroyed during a capture into it. */
 	OK(cuGraphCreate(&graph, 0));
 	OK(cuStreamBeginCaptureToGraph(a, graph, NULL, NULL, 0, CU_STREAM_CAPTURE_MODE_RELAXED));
 	OK(drv_note(t, a, log, 1));
@@ -196,7 +197,7 @@ static void by_hand(void **state)
 	OK(cuMemcpyDtoH(got, log, 12));
 	assert_int_equal(got[1], 1);
 	assert_int_equal(got[2], 7);
-	/* The program reads the parameters of a node, changes them and sets them again. */
+	/* The program reads a node's parameters, changes them and sets them again. */
 	CUDA_KERNEL_NODE_PARAMS read;
 	OK(cuGraphKernelNodeGetParams(first, &read));
 	assert_ptr_equal(read.func, p.func);
@@ -210,7 +211,7 @@ static void by_hand(void **state)
 	OK(cuGraphExecKernelNodeSetParams(exec, first, &p));
 	OK(cuGraphKernelNodeGetParams(first, &read));
 	assert_int_equal(*(unsigned *)read.kernelParams[1], 5);
-	/* A circle is no graph. */
+	/* A graph must not have a cycle. */
 	OK(cuGraphAddDependencies(graph, &second, &first, 1));
 	CUgraphExec none;
 	assert_int_equal(cuGraphInstantiate(&none, graph, 0), CUDA_ERROR_INVALID_VALUE);

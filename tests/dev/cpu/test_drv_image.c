@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Arrays, textures and surfaces of the virtual GPU: each instruction gives what is worked out here
- * by hand from the CUDA C++ Programming Guide's formulas; what cannot be is an error, or ends the
- * grid. */
+/* Arrays, textures and surfaces of the virtual GPU: each instruction gives the value that
+ * follows from the formulas of the CUDA C++ Programming Guide, computed by hand here.
+ * Unsupported cases are errors, or end the grid with a fault. */
 #include "base/base.h"
 #include "drv.h"
 
-/* op reads four words of in and gives four words of out, for each thread of 32. */
+/* Each of 32 threads: op reads four words of `in` and produces four words of `out`. */
 #define KERNEL(name, op)                                                                \
 	".visible .entry " name "(.param .u64 t, .param .u64 in, .param .u64 out)\n{\n" \
 	"	.reg .b16 %h<4>;\n	.reg .b32 %c<4>, %v<4>;\n	.reg .b64 %d<5>;\n"              \
@@ -64,7 +64,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* One thread's four words in and out. */
+/* Runs a kernel and returns one thread's four result words. */
 static CUresult run(
 	struct image_test *t, const char *kernel, CUtexObject image, const void *in, void *ret_out)
 {
@@ -92,9 +92,9 @@ static float at(
 
 #define EXPECT(want, ...) assert_float_equal(at(t, __VA_ARGS__), want, 0)
 
-/* ---- what is read ---- */
+/* ---- texture reads ---- */
 
-/* Floats, each 100 z + 10 y + x. */
+/* An array of floats; each is 100 z + 10 y + x. */
 static CUarray array_of(size_t w, size_t h, size_t d, unsigned flags)
 {
 	CUDA_ARRAY3D_DESCRIPTOR desc = {w, h, d, CU_AD_FORMAT_FLOAT, 1, flags};
@@ -154,14 +154,14 @@ static void nearest_and_between(void **state)
 	EXPECT(12, "level", near, 2.99f, 1.5f, 3);
 	EXPECT(11, "f2", between, 1.5f, 1.5f, 0);
 	EXPECT(11.25f, "f2", between, 1.75f, 1.5f, 0);
-	EXPECT(14.2578125f, "f2", between, 1.75f, 1.8f, 0); /* 77/256 for 0.3 */
+	EXPECT(14.2578125f, "f2", between, 1.75f, 1.8f, 0); /* 0.3 is rounded to 77/256 */
 	EXPECT(0, "f2", between, 0.25f, 0, 0);
 	EXPECT(23, "f2", between, 3.75f, 9, 0);
 	EXPECT(61.5f, "f3", volume, 2, 1.5f, 1);
 	EXPECT(121, "f3", volume, 1.5f, 2.5f, 4);
 }
 
-/* A texture of 2 x 2 texels that are 0 but for the last. */
+/* A texture of 2 x 2 texels that are 0 except for the last. */
 static CUtexObject last_of_four(CUarray_format format, const void *texels, unsigned bytes)
 {
 	CUDA_ARRAY_DESCRIPTOR desc = {2, 2, format, 1};
@@ -177,7 +177,7 @@ static CUtexObject last_of_four(CUarray_format format, const void *texels, unsig
 		resource_of(copy.dstArray), CU_TR_ADDRESS_MODE_BORDER, CU_TR_FILTER_MODE_LINEAR, 0);
 }
 
-/* As measured on an H100: weights of corners are rounded to 1/256, stored fractions to 16 bits. */
+/* As measured on an H100: corner weights are rounded to 1/256, stored fractions to 16 bits. */
 static void rounding(void **state)
 {
 	struct image_test *t = *state;
@@ -192,15 +192,17 @@ static void rounding(void **state)
 	EXPECT(7936.f / 65535, "f2", bytes, 0.8f, 0.9f, 0);   /* 31 * 65535 / 256 = 7935.9 */
 	EXPECT(-3968.f / 32767, "f2", shorts, 0.8f, 0.9f, 0); /* 31 * 32767 / 256 = 3967.9 */
 	EXPECT(-7, "f2", floats, 9, 9, 0);
-	EXPECT(0, "f2", bytes, 9, 9, 0);    /* the border is a byte, too */
-	EXPECT(-2, "f1", line, 3.5f, 0, 0); /* half of it is the row above, which is border */
+	EXPECT(0, "f2", bytes, 9, 9, 0); /* the border value is a byte, too */
+	/* half of the value comes from the row above, which is border */
+	EXPECT(-2, "f1", line, 3.5f, 0, 0);
 }
 
 static void outside(void **state)
 {
 	static const struct {
 		CUaddress_mode mode;
-		float below, above, far; /* at -1/8, 9/8 and 17/8 of 4 texels */
+		/* texels at coordinates -1/8, 9/8 and 17/8 of a width of 4 */
+		float below, above, far;
 	} all[] = {{CU_TR_ADDRESS_MODE_WRAP, 3, 0, 0}, {CU_TR_ADDRESS_MODE_CLAMP, 0, 3, 3},
 		{CU_TR_ADDRESS_MODE_MIRROR, 0, 3, 0}, {CU_TR_ADDRESS_MODE_BORDER, -7, -7, -7}};
 	struct image_test *t = *state;
@@ -216,10 +218,10 @@ static void outside(void **state)
 		EXPECT(all[i].below, "f1", unit, -0.125f, 0, 0);
 		EXPECT(all[i].above, "f1", unit, 1.125f, 0, 0);
 		EXPECT(all[i].far, "f1", unit, 2.125f, 0, 0);
-		/* Coordinates in texels neither wrap nor mirror. */
+		/* Unnormalized coordinates neither wrap nor mirror. */
 		EXPECT(border, "f1", texels, 4.5f, 0, 0);
 	}
-	/* Between the last texel and the first. */
+	/* A coordinate between the last texel and the first. */
 	EXPECT(1.5f, "f1",
 		texture_of(line, CU_TR_ADDRESS_MODE_WRAP, CU_TR_FILTER_MODE_LINEAR,
 			CU_TRSF_NORMALIZED_COORDINATES),
@@ -233,7 +235,7 @@ static void formats(void **state)
 		uint32_t texel;
 		unsigned flags;
 		const char *kernel;
-		uint32_t want; /* the second channel's bits */
+		uint32_t want; /* bits of the second channel */
 	} all[] = {{CU_AD_FORMAT_UNSIGNED_INT8, 0xff00, 0, "f2", 0x3f800000},
 		{CU_AD_FORMAT_SIGNED_INT8, 0x8000, 0, "f2", 0xbf800000},
 		{CU_AD_FORMAT_UNSIGNED_INT16, 0xffff0000, 0, "f2", 0x3f800000},
@@ -296,7 +298,8 @@ static void layers(void **state)
 
 	assert_float_equal(in_layer(t, "a2", planes, 1, 2.5f, 1.5f, 0), 112, 0);
 	assert_float_equal(in_layer(t, "a2", planes, 7, 2.5f, 1.5f, 0), 212, 0);
-	assert_float_equal(in_layer(t, "a1", rows, -1, 3.5f, 0, 0), 203, 0); /* as 2^32 - 1 */
+	/* -1 counts as 2^32 - 1 */
+	assert_float_equal(in_layer(t, "a1", rows, -1, 3.5f, 0, 0), 203, 0);
 	assert_float_equal(in_layer(t, "a1", rows, 2, 3.5f, 0, 0), 203, 0);
 	/* The faces are +x, -x, +y, -y, +z, -z. */
 	for (int face = 0; face < 6; face++) {
@@ -337,7 +340,7 @@ static void memory(void **state)
 		assert_float_equal(out[0], want[i], 0);
 	}
 	EXPECT(12, "f2", in_plane, 2.5f, 1.5f, 0);
-	/* Green of (0, 1), (1, 1), (1, 0), (0, 0). */
+	/* The green channel of texels (0, 1), (1, 1), (1, 0), (0, 0). */
 	in[0] = in[1] = 1;
 	OK(run(t, "g", in_plane, in, out));
 	for (int i = 0; i < 4; i++)
@@ -375,11 +378,11 @@ static void surfaces(void **state)
 	assert_float_equal(v[0] + v[1], 25, 0);
 	OK(run(t, "ld_zero", s, (int[]){16, 1, 0, 0}, out));
 	assert_int_equal(bits[0] | bits[1], 0);
-	OK(run(t, "ld_bytes", s, (int[]){4, 0, 0, 0}, out)); /* 1.0f: 0x3f800000 */
+	OK(run(t, "ld_bytes", s, (int[]){4, 0, 0, 0}, out)); /* the bits of 1.0f: 0x3f800000 */
 	assert_int_equal(bits[0], 0);
 	assert_int_equal(bits[3], 0x3f);
 	OK(run(t, "st_zero", s, (int[]){4, 1, 77, 0}, out));
-	OK(run(t, "st_zero", s, (int[]){4, 2, 78, 0}, out)); /* nowhere */
+	OK(run(t, "st_zero", s, (int[]){4, 2, 78, 0}, out)); /* out of bounds: ignored */
 	OK(run(t, "ld_clamp", s, (int[]){4, 5, 0, 0}, out));
 	assert_int_equal(bits[0], 77);
 	OK(run(t, "st_layer", layered, (int[]){4, 1, 79, 1}, out));
@@ -387,7 +390,7 @@ static void surfaces(void **state)
 	assert_float_equal(v[0] + v[1], 5, 0);
 }
 
-/* ---- what cannot be ---- */
+/* ---- unsupported uses ---- */
 
 static void refused(void **state)
 {
@@ -411,7 +414,7 @@ static void refused(void **state)
 	assert_int_equal(cuTexObjectCreate(&t, &r, &d, NULL), CUDA_ERROR_INVALID_VALUE);
 	d.filterMode = CU_TR_FILTER_MODE_POINT;
 	assert_int_equal(cuTexObjectCreate(&t, &r, &d, (void *)&r), CUDA_ERROR_NOT_SUPPORTED);
-	d.flags |= 0x10; /* sRGB */
+	d.flags |= 0x10; /* CU_TRSF_SRGB */
 	assert_int_equal(cuTexObjectCreate(&t, &r, &d, NULL), CUDA_ERROR_NOT_SUPPORTED);
 	r.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
 	d.flags = 0;

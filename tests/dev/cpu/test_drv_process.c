@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What programs do to themselves, and to others with whom they share the virtual GPU: run out of
- * descriptors or threads, live in another pid namespace, close everything, block signals, fork,
- * cancel threads, are taken for dead. Each case is a process of its own with a limit, so that one
- * that hangs fails. */
+/* Conditions that a program or its neighbours on the same virtual GPU can create: it runs out of
+ * descriptors or threads, lives in another pid namespace, closes all descriptors, blocks
+ * signals, forks, cancels threads, or is taken for dead. Each case runs in its own process with
+ * a time limit, so that a hang is a failure. */
 #include "drv.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 #include "resident.h"
 
 #define LIMIT_S  60
-#define ROUNDS_S 0.25 /* a few hundred launches */
+#define ROUNDS_S 0.25 /* enough for a few hundred launches */
 #define SKIP     77
 
 static void instance(const char *options)
@@ -34,14 +34,15 @@ static void instance(const char *options)
 	setenv("HEDDLE_VGPU", text, 1);
 }
 
-/* fn in a child; its exit status, or 128 and the signal. */
+/* Runs fn in a child process; end() returns its exit status, or 128 plus the signal. */
 static pid_t begin(int (*fn)(void))
 {
 	pid_t pid = fork();
 
 	if (pid)
 		return pid;
-	setenv("CMOCKA_TEST_ABORT", "1", 1); /* instead of going on with the other cases */
+	/* a failure in the child aborts it, so that it does not run the other cases */
+	setenv("CMOCKA_TEST_ABORT", "1", 1);
 	alarm(LIMIT_S);
 	exit(fn());
 }
@@ -59,7 +60,7 @@ static void must(int (*fn)(void))
 	assert_int_equal(end(begin(fn)), 0);
 }
 
-/* Rounds of many blocks for so long, each with the right result; for a child. */
+/* Runs rounds of many blocks for this time, and checks each result. Runs in a child process. */
 static void rounds(struct drv_test *t, double seconds)
 {
 	CUdeviceptr out = drv_words(1);
@@ -82,7 +83,7 @@ static int plain_rounds(void)
 	return 0;
 }
 
-/* ---- without descriptors ---- */
+/* ---- no free descriptors ---- */
 
 static int rounds_without_descriptors(void)
 {
@@ -98,7 +99,7 @@ static int rounds_without_descriptors(void)
 		;
 	rounds(&t, ROUNDS_S);
 	drv_end(&t);
-	l.rlim_cur = l.rlim_max; /* a sanitizer has to look around at the end */
+	l.rlim_cur = l.rlim_max; /* a sanitizer needs descriptors at exit */
 	setrlimit(RLIMIT_NOFILE, &l);
 	return 0;
 }
@@ -112,7 +113,8 @@ static void no_descriptors(void **state)
 		assert_int_equal(end(others[i]), 0);
 }
 
-/* Also those that were opened by the library; the program's own get their numbers. */
+/* The library's own descriptors are closed as well, and the program's new ones get their
+ * numbers. */
 static int rounds_with_all_closed(void)
 {
 	struct drv_test t;
@@ -156,7 +158,8 @@ static void write_file(const char *path, const char *fmt, ...)
 	close(fd);
 }
 
-/* The next child is the first process of another namespace, with a /proc of its own if possible. */
+/* The next child becomes the first process of a new pid namespace, with its own /proc if
+ * possible. */
 static bool leave_namespace(void)
 {
 	unsigned uid = geteuid(), gid = getegid();
@@ -183,10 +186,10 @@ static int rounds_elsewhere(void)
 		return SKIP;
 	pid_t pid = fork();
 	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* it takes no alarm */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* it does not inherit the alarm */
 		own_proc();
 	}
-	/* Without a sanitizer's last look, which fails there. */
+	/* Skips a sanitizer's checks at exit, which fail in a namespace. */
 	_exit(pid ? end(pid) : plain_rounds());
 }
 
@@ -204,7 +207,7 @@ static void namespaces(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* Takes everything, then dies without a word. */
+/* Takes all SM slots, then is killed without warning. */
 static int killed_elsewhere(void)
 {
 	if (!leave_namespace())
@@ -235,7 +238,7 @@ static void death_elsewhere(void **state)
 {
 	(void)state;
 	instance("sms=2,workers=2");
-	/* Somebody else keeps the instance. */
+	/* Another process keeps the instance alive. */
 	pid_t here = begin(plain_rounds);
 	int status = end(begin(killed_elsewhere));
 	assert_int_equal(end(here), 0);
@@ -254,7 +257,7 @@ static int spins_for_ever(void)
 	CUdeviceptr p = (CUdeviceptr)(uintptr_t)drv_mapped(1);
 	void *params[] = {&p};
 	CUfunction spin = drv_fn(&t, "spin");
-	/* Some run, some wait for a place. */
+	/* Some blocks run, and some wait for an SM slot. */
 	for (int i = 0; i < 2; i++)
 		OK(cuLaunchKernel(spin, 9, 1, 1, 1024, 1, 1, 0, NULL, params, NULL));
 	assert_int_equal(cuCtxSynchronize(), CUDA_ERROR_DEVICE_UNAVAILABLE);
@@ -310,7 +313,7 @@ static int blocks_signals(void)
 	sigset_t set;
 
 	drv_begin(&t, NULL);
-	/* Every thread that the library has. */
+	/* Starts every thread that the library has. */
 	CUdeviceptr p = drv_words(large / 4), q = drv_words(large / 4), word = drv_words(1);
 	CUstream s;
 	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
@@ -392,7 +395,7 @@ static void *initialises(void *arg)
 	return arg;
 }
 
-/* Where sanitizers lock for themselves what a child then waits for. */
+/* Sanitizers hold locks of their own during a fork, and the child would wait for them. */
 #if defined(__has_feature)
 #define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
 #elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -428,7 +431,8 @@ static void forked(void **state)
 		must(forks_in_init);
 }
 
-/* A child holds on to nothing: its parent's death and its end are seen at once. */
+/* A forked child keeps no resources of its parent, so others notice the parent's death and end
+ * at once. */
 static int test_runs[2];
 
 static void stay(void)
@@ -476,10 +480,10 @@ static void children_left(void **state)
 	must(plain_rounds);
 	must(leaves_in_order);
 	must(plain_rounds);
-	close(test_runs[1]); /* the children go, too */
+	close(test_runs[1]); /* makes the children exit */
 }
 
-/* ---- without threads ---- */
+/* ---- no new threads ---- */
 
 static void limit_threads(bool limited)
 {
@@ -496,7 +500,7 @@ static int makes_no_threads(void)
 	struct drv_test t;
 	size_t large = 1 << 20;
 
-	/* Root's limits are not kept; so many users nobody has. */
+	/* Limits do not bind root, so the test changes to a user id that no process has. */
 	if (geteuid() == 0 && setresuid(2000000011, 2000000011, 2000000011) != 0)
 		return SKIP;
 	limit_threads(true);
@@ -516,7 +520,7 @@ static int makes_no_threads(void)
 		CUDA_ERROR_OPERATING_SYSTEM);
 	assert_int_equal(cuStreamWaitValue32(NULL, p, 0, CU_STREAM_WAIT_VALUE_EQ),
 		CUDA_ERROR_OPERATING_SYSTEM);
-	/* What needs none goes on. */
+	/* Calls that need no thread still work. */
 	OK(cuMemcpyHtoD(q, &one, sizeof(one)));
 	OK(cuMemcpyDtoDAsync(p, q, large, NULL));
 	OK(cuCtxSynchronize());

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A kernel that stays and waits for the host's words, as a pool of tasks does: it costs next to
- * nothing while nothing happens, is there when a word comes, and keeps no other thread of the
- * program from its calls, whatever mode the virtual GPU is in. */
+/* A kernel that stays resident and polls words that the host writes, like a pool of tasks. While
+ * no word arrives it costs next to no CPU time. It answers when a word arrives, and blocks no
+ * other thread's driver calls, in every mode of the virtual GPU. */
 #include "base/base.h"
 #include "drv.h"
 
 #include <pthread.h>
 #include <sys/resource.h>
 
-/* stay(ask, answer): warp 0 looks at ask[0] and ask[1] in turn. What stands in ask[0] it puts into
- * a word of shared memory, at which the other warps look, and when all have seen it into answer;
- * ask[1] ends it. With mixed, the other warps count on and on, each in its word behind answer[32].
- * work(out, end): counts on and on in *out until *end is not 0. */
+/* stay(ask, answer): warp 0 polls ask[0] and ask[1] in turn. It copies ask[0] into a word of
+ * shared memory, which the other warps poll; when all have seen the value, it copies it into
+ * `answer`. ask[1] ends the kernel. With `mixed`, the other warps keep counting, each in its own
+ * word after answer[32]. work(out, end): keeps counting in *out until *end is not 0. */
 static const char ptx[] =
 	".version 7.0\n.target sm_70\n.address_size 64\n"
 	".visible .entry stay(.param .u64 ask, .param .u64 answer)\n{\n"
@@ -93,7 +93,7 @@ static bool answered(volatile uint32_t *answer, uint32_t n)
 	for (double until = drv_seconds() + 60; drv_seconds() < until; usleep(50)) {
 		bool all = true;
 
-		cuStreamQuery(NULL); /* in serial mode nothing happens without calls */
+		cuStreamQuery(NULL); /* in serial mode the GPU advances only in driver calls */
 		for (int i = 0; i < BLOCKS; i++)
 			all &= __atomic_load_n(&answer[i], __ATOMIC_ACQUIRE) == n;
 		if (all)
@@ -102,7 +102,7 @@ static bool answered(volatile uint32_t *answer, uint32_t n)
 	return false;
 }
 
-/* CPU time is what is bounded, of which a busy machine gives less, not more. */
+/* The test bounds CPU time, which a busy machine makes smaller, not larger. */
 static void stays_at_rest(const char *options, bool measured)
 {
 	struct drv_test t;
@@ -145,8 +145,8 @@ static void rests_serial(void **state)
 	stays_at_rest("serial", false);
 }
 
-/* Whoever polls and whoever computes leave each other their turns: in a block, and between blocks
- * of an SM; and a host thread that waits sees both. */
+/* Warps that poll and warps that compute yield to each other: within a block, and between blocks
+ * of an SM. A waiting host thread sees the results of both. */
 static void fair(const char *options)
 {
 	struct drv_test t;
@@ -192,7 +192,7 @@ static void *waits(void *ctx)
 	return NULL;
 }
 
-/* One thread waits for a kernel that never stands still; the others' calls get through. */
+/* While one thread waits for a kernel that never pauses, other threads' calls return. */
 static void lets_others_in(void **state)
 {
 	struct drv_test t;
@@ -211,7 +211,8 @@ static void lets_others_in(void **state)
 	assert_int_equal(pthread_create(&id, NULL, waits, ctx), 0);
 	alarm(100);
 	for (int i = 0; i < 50; i++) {
-		OK(cuMemAlloc(&p[i], 100)); /* to free it would wait for the kernel */
+		/* not freed, since cuMemFree would wait for the kernel */
+		OK(cuMemAlloc(&p[i], 100));
 		usleep(1000);
 	}
 	__atomic_store_n(end, 1, __ATOMIC_RELEASE);
@@ -223,7 +224,8 @@ static void lets_others_in(void **state)
 	drv_end(&t);
 }
 
-/* usage: test_drv_rest NAME: the driver's mode is a process's, so each is one of its own. */
+/* usage: test_drv_rest NAME. A process has one driver mode, so each test runs in a process of
+ * its own. */
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(rests), cmocka_unit_test(rests_serial),

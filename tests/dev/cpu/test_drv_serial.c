@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Serial mode: the same program has the same virtual times on every run, whatever the machine does;
- * kernels of two streams overlap in virtual time; a stream's work does not. */
+/* Serial mode: a program has the same virtual times on every run, whatever the machine does.
+ * Kernels of two streams overlap in virtual time; work in one stream does not. */
 #include "drv.h"
 
 #include <sys/wait.h>
@@ -79,15 +79,16 @@ static void same_times(void **state)
 	}
 	assert_true(a.one > 0);
 	assert_true(a.all >= a.one + a.two * 0.99);
-	/* Both streams' kernels ran at the same virtual time: the first stream's second launch
-	 * wrote over its stamps, so the other's are compared with the events. */
+	/* Both streams' kernels ran at the same virtual time. The first stream's second launch
+	 * overwrote its stamps, so the test compares the other stream's stamps with the events. */
 	assert_true(a.stamps[1][0][1] > a.stamps[1][0][0]);
 	assert_true(a.stamps[0][0][0] >= a.stamps[1][0][1]);
-	/* Blocks spread over the SMs. */
+	/* The blocks ran on different SMs. */
 	assert_int_not_equal(a.stamps[1][0][2], a.stamps[1][1][2]);
 }
 
-/* A program that spins on memory that a kernel writes, without a call, gets there too. */
+/* A host program that spins on memory that a kernel writes also finishes, although it makes no
+ * calls. */
 static void spinning_host(void **state)
 {
 	struct drv_test t;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Two processes on one virtual GPU: they contend for its blocks, first come, first served; one that
- * is killed while it holds everything stands in nobody's way. The test forks before it calls the
- * driver, and talks with its children through pipes. */
+/* Two processes on one virtual GPU compete for its SM slots, first come, first served. A process
+ * that is killed while it holds every slot blocks no other process. The test forks before it
+ * calls the driver, and talks to its children through pipes. */
 #include "drv.h"
 
 #include <signal.h>
@@ -20,7 +20,7 @@ static void share(void)
 	setenv("HEDDLE_VGPU", name, 1);
 }
 
-/* Fills every slot with blocks that spin on *flag, says so, and ends when it may. */
+/* Fills every slot with blocks that spin on *flag, reports this, and ends when the flag is set. */
 static void hog(volatile uint32_t *shared_flag, int ready)
 {
 	struct drv_test t;
@@ -53,7 +53,8 @@ static pid_t start_hog(volatile uint32_t **ret_flag)
 	return pid;
 }
 
-/* In a child as well, since this process must stay free of the driver to fork again. */
+/* Runs in a child as well, since this process must not initialise the driver before it forks
+ * again. */
 static int second(pid_t victim, volatile uint32_t *release, bool kill_it)
 {
 	pid_t pid = fork();
@@ -64,7 +65,8 @@ static int second(pid_t victim, volatile uint32_t *release, bool kill_it)
 		drv_begin(&t, NULL);
 		CUdeviceptr out = drv_words(1);
 		OK(drv_busy(&t, NULL, 3, 64, 20, out));
-		/* The other was first, and has blocks left to place: not one of ours runs. */
+		/* The other process came first and has blocks left to place, so none of ours
+		 * runs. */
 		for (int i = 0; i < 20; i++) {
 			assert_int_equal(cuStreamQuery(NULL), CUDA_ERROR_NOT_READY);
 			usleep(1000);
@@ -106,7 +108,7 @@ static void killed(void **state)
 	waitpid(pid, NULL, 0);
 }
 
-/* The survivor's threads went to sleep before the other came and took everything. */
+/* The survivor's threads go to sleep before the other process starts and takes every slot. */
 static void sleeper(int ready, int victim)
 {
 	struct drv_test t;
@@ -150,7 +152,7 @@ static void killed_meanwhile(void **state)
 	waitpid(hog, NULL, 0);
 }
 
-/* Many short lives: whoever survives has the right result. */
+/* Many short-lived processes: each one that is not killed has the right result. */
 static void kills(void **state)
 {
 	(void)state;

@@ -2,13 +2,13 @@
  * Copyright 2026 The heddle authors */
 
 /* Streams and events of the virtual GPU: order within and between streams, both default streams,
- * values in memory, host functions, priorities. No test sleeps to make an order likely: what must
- * not have happened yet is held back by a value that the test itself writes later. */
+ * stream memory operations, host functions, priorities. No test sleeps to make an order likely:
+ * work that must not have run yet waits for a value that the test itself writes later. */
 #include "drv.h"
 
 #include <pthread.h>
 
-/* The _ptsz forms, as a program built for per-thread default streams calls them. */
+/* The _ptsz entry points, which a program built for per-thread default streams calls. */
 CUresult launch_ptsz(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
 	unsigned, CUstream, void **, void **) __asm__("cuLaunchKernel_ptsz");
 CUresult sync_ptsz(CUstream) __asm__("cuStreamSynchronize_ptsz");
@@ -37,7 +37,7 @@ static void in_order(void **state)
 	OK(cuStreamDestroy(s));
 }
 
-/* A launch returns while its stream is held, and other streams go on. */
+/* A launch returns while its stream is held, and other streams continue. */
 static void held_stream(void **state)
 {
 	struct drv_test *t = *state;
@@ -73,7 +73,8 @@ static void conditions(void **state)
 	} rows[] = {
 		{5, 5, CU_STREAM_WAIT_VALUE_GEQ, false, true},
 		{4, 5, CU_STREAM_WAIT_VALUE_GEQ, false, false},
-		{2, 0xfffffffe, CU_STREAM_WAIT_VALUE_GEQ, false, true}, /* cyclic */
+		/* the comparison wraps around */
+		{2, 0xfffffffe, CU_STREAM_WAIT_VALUE_GEQ, false, true},
 		{0xfffffffe, 2, CU_STREAM_WAIT_VALUE_GEQ, false, false},
 		{0xfffffffe, 2, CU_STREAM_WAIT_VALUE_GEQ, true, true},
 		{7, 6, CU_STREAM_WAIT_VALUE_EQ, false, false},
@@ -125,14 +126,14 @@ static void events(void **state)
 	OK(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
 	OK(cuEventCreate(&e, 0));
 	OK(cuEventCreate(&never, 0));
-	OK(cuEventQuery(e)); /* never recorded */
+	OK(cuEventQuery(e)); /* an event that was never recorded */
 	OK(cuStreamWaitEvent(b, e, 0));
 	assert_int_equal(cuEventElapsedTime(&ms, never, e), CUDA_ERROR_INVALID_HANDLE);
 	OK(cuStreamWaitValue32(a, g, 1, CU_STREAM_WAIT_VALUE_GEQ));
 	OK(drv_note(t, a, log, 1));
 	OK(cuEventRecord(e, a));
 	OK(cuStreamWaitEvent(b, e, 0));
-	/* A later recording does not change what b waits for. */
+	/* Recording the event again does not change the point for which b waits. */
 	OK(cuStreamWaitValue32(a, g, 2, CU_STREAM_WAIT_VALUE_GEQ));
 	OK(cuEventRecord(e, a));
 	OK(drv_note(t, b, log, 2));
@@ -157,7 +158,8 @@ static void events(void **state)
 	OK(cuMemFreeHost(gate));
 }
 
-/* The legacy stream waits for blocking streams and they for it; non-blocking ones stand aside. */
+/* The legacy stream and blocking streams wait for each other; non-blocking streams do not take
+ * part. */
 static void legacy_stream(void **state)
 {
 	struct drv_test *t = *state;
@@ -288,7 +290,7 @@ static void host_functions(void **state)
 	OK(cuStreamDestroy(s));
 }
 
-/* A block that takes half an SM notes an id. */
+/* Launches a block that takes half an SM and writes an id into the log. */
 static CUresult note_large(struct drv_test *t, CUstream s, CUdeviceptr log, uint32_t id)
 {
 	void *params[] = {&log, &id};
@@ -296,8 +298,8 @@ static CUresult note_large(struct drv_test *t, CUstream s, CUdeviceptr log, uint
 	return cuLaunchKernel(drv_fn(t, "note"), 1, 1, 1, 1024, 1, 1, 0, s, params, NULL);
 }
 
-/* All slots are taken by blocks that spin. One of them ends: of the two kernels that wait, each as
- * large as what it leaves, the urgent stream's runs first although it came last. */
+/* Spinning blocks occupy all slots, and one of them ends. Two kernels wait, each large enough to
+ * fill the freed space. The urgent stream's kernel runs first although it was launched last. */
 static void priorities(void **state)
 {
 	struct drv_test *t = *state;
@@ -339,7 +341,7 @@ static void priorities(void **state)
 	OK(cuMemFreeHost(gate));
 }
 
-/* Pageable sources are read before the call returns; pageable destinations are written. */
+/* Pageable sources have been read, and pageable destinations written, when the call returns. */
 static void pageable(void **state)
 {
 	uint32_t *gate = drv_mapped(1), v = 11, got = 0;
@@ -369,14 +371,15 @@ static void many_streams(void **state)
 	for (int k = 0; k < 5; k++)
 		for (int i = 0; i < 40; i++)
 			OK(drv_busy(t, s[i], 3, 64, 50, out));
-	/* Their work goes on when they are gone. */
+	/* The streams' work continues after the streams are destroyed. */
 	for (int i = 0; i < 40; i++)
 		OK(cuStreamDestroy(s[i]));
 	OK(cuCtxSynchronize());
 	assert_int_equal(drv_read(out), 600);
 }
 
-/* A block stores vectors whose elements are equal, others read them: never a part of one. */
+/* A block stores vectors whose elements are equal, and others read them: a reader never sees
+ * part of one store. */
 static void whole_vectors(void **state)
 {
 	static const char ptx[] =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Matrices in a warp's registers: each product against one made of whole matrices, which lanes'
- * values are put into and taken out of by what the PTX ISA says of each shape. */
+/* Matrices in a warp's registers: compares each product with one of whole matrices, whose
+ * elements are mapped to lanes by the PTX ISA's layout of each shape. */
 #include "grid.h"
 #include "unit.h"
 
@@ -12,10 +12,11 @@
 
 #include "dev/cpu/exec/half.h"
 
-/* Row and column of element i of lane's A, column-wise those of B (its row) and of C. */
+/* Functions give the row and column of element i in a lane's fragment of A, the column of B's
+ * (its row), and those of C. */
 struct shape {
-	const char *text;       /* shape, and d.a.b.c */
-	unsigned m, k, a, b, c; /* elements a lane has */
+	const char *text;       /* shape and types d.a.b.c */
+	unsigned m, k, a, b, c; /* sizes; elements in each lane */
 	unsigned per_word;
 	enum { F16, BF16, TF32, F64, S8, U8 } type;
 	bool half_sums;
@@ -75,7 +76,7 @@ static unsigned row_of_b(const struct shape *s, unsigned lane, unsigned i)
 
 static uint64_t seed = 88172645463325252u;
 
-/* Small whole numbers, halves and quarters: sums of their products are exact in all formats. */
+/* Small integers, halves and quarters: sums of their products are exact in all formats. */
 static double number(const struct shape *s)
 {
 	seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -105,7 +106,7 @@ static uint64_t bits_of(const struct shape *s, double v)
 		return (uint8_t)(int)v;
 	default:
 		memcpy(&u, &f, 4);
-		return u | 0x1fff; /* what is below tf32's bits does not count */
+		return u | 0x1fff; /* sets the bits below those of tf32, which must be ignored */
 	}
 }
 
@@ -127,7 +128,7 @@ static uint64_t sum_bits(const struct shape *s, double v)
 	return u;
 }
 
-/* The kernel loads its registers from 8 bytes each, register by register, and stores D so. */
+/* The kernel loads each register from 8 bytes, in order, and stores D in the same way. */
 static void write_kernel(
 	const struct shape *s, unsigned na, unsigned nb, unsigned nc, char *to, size_t size)
 {
@@ -253,7 +254,8 @@ static void products(void **state)
 			product(&shapes[i]);
 }
 
-/* Four matrices from shared memory into registers, one of them turned, and back. */
+/* Loads four matrices from shared memory into registers, one of them transposed, and stores them
+ * back. */
 static void rows(void **state)
 {
 	static const char ptx[] =
@@ -285,7 +287,7 @@ static void rows(void **state)
 		memcpy(&in[lane], &m[lane / 8][lane % 8][0], 8);
 		memcpy(&in[32 + lane], &m[lane / 8][lane % 8][4], 8);
 	}
-	/* What stmatrix writes are the last two. */
+	/* The last two words of each lane come from stmatrix. */
 	run_kernel(ptx, in, 64, out, 256);
 	for (unsigned lane = 0; lane < 32; lane++) {
 		unsigned g = lane / 4, t = lane % 4;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Every arithmetic instruction of ops.def on edge cases crossed with each other and on random
- * operands, against expressions written without the interpreter's means; under a full and under a
- * partial mask; registers and immediate operands. */
+/* Every arithmetic instruction of ops.def, on all combinations of edge cases and on random
+ * operands. Expressions that share no code with the interpreter give the expected results. Each
+ * row runs under a full and a partial mask, and with register and immediate operands. */
 #include "unit.h"
 
 #include "dev/cpu/code.h"
@@ -49,7 +49,7 @@ static u64 slow_bfe(u64 a, u64 pos, u64 len, u64 width, bool is_signed)
 {
 	u64 r = 0, sign;
 
-	/* Of 64 bits the hardware cuts nothing off (exact/h200.def). */
+	/* In 64-bit fields the hardware truncates nothing (exact/h200.def). */
 	pos &= width == 64 ? UINT32_MAX : 255;
 	len &= width == 64 ? UINT32_MAX : 255;
 	sign = !is_signed || !len
@@ -62,7 +62,7 @@ static u64 slow_bfe(u64 a, u64 pos, u64 len, u64 width, bool is_signed)
 
 static u64 slow_bfi(u64 a, u64 b, u64 pos, u64 len, u64 width)
 {
-	/* Of 64 bits the hardware cuts nothing off (exact/h200.def). */
+	/* In 64-bit fields the hardware truncates nothing (exact/h200.def). */
 	pos &= width == 64 ? UINT32_MAX : 255;
 	len &= width == 64 ? UINT32_MAX : 255;
 	for (u64 i = 0; i < len && pos + i < width; i++)
@@ -135,7 +135,7 @@ static u64 slow_dot(u64 a, u64 b, u64 c, int n, bool sa, bool sb, int shift)
 	return U32(sum);
 }
 
-/* ---- floats ---- */
+/* ---- float references ---- */
 
 static float f(u64 u)
 {
@@ -198,7 +198,8 @@ static u64 set_round(int mode)
 {
 	return (u64)fesetround(mode);
 }
-/* What is less than the smallest normal number, rounded without bounds, is zero. */
+/* A result that is below the smallest normal number when rounded with an unbounded exponent is
+ * zero. */
 static u64 flushed_fma(float a, float b, float c)
 {
 	u64 r = Z(F(fmaf(a, b, c)));
@@ -207,7 +208,7 @@ static u64 flushed_fma(float a, float b, float c)
 	return (r & 0x7fffffff) == 0x800000 && fabsf(large) < 0x1p-62f ? r & 0x80000000 : r;
 }
 
-/* A NaN of f64 keeps its sign and the upper bits of its fraction (exact/h200.def). */
+/* An f64 NaN keeps its sign and the upper bits of its fraction (exact/h200.def). */
 static u64 narrowed(u64 v)
 {
 	if (d(v) == d(v))
@@ -253,7 +254,7 @@ static u64 to_unsigned(double v)
 	return !(v > 0) ? 0 : v >= 0x1p64 ? ~0ull : (u64)v;
 }
 
-/* f16 by its definition. */
+/* Decodes f16 by its definition. */
 static double h(u64 u)
 {
 	int e = (int)(u >> 10 & 31);
@@ -266,7 +267,7 @@ static double h(u64 u)
 	return u >> 15 & 1 ? -v : v;
 }
 
-/* The nearest of all 63,488 numbers, ties to even: by bisection on the magnitude. */
+/* Finds the nearest of all 63,488 numbers, ties to even, by bisection on the magnitude. */
 static u64 HL(long double v)
 {
 	u64 lo = 0, hi = 0x7c00, sign = signbit(v) ? 0x8000 : 0;
@@ -320,7 +321,7 @@ static u64 slow_bf16_of(u64 a)
 	return (127ull + top + (kept >> 8)) << 7 | (kept >> 8 ? 0 : kept & 127);
 }
 
-/* ---- the table ---- */
+/* ---- rows of the table ---- */
 
 #define ROW(insn, types, expr)                                         \
 	static u64 VEC_CAT(ref_, __LINE__)(u64 a, u64 b, u64 c, u64 e) \
@@ -409,7 +410,7 @@ static u64 operand(char type, size_t i)
 		return rng() & 1;
 	if (i < n)
 		return t[i];
-	/* Also numbers whose exponents are near each other, so that sums round. */
+	/* Some numbers have exponents close to each other, so that sums round. */
 	if (type == 'f' && rng() & 1)
 		return (rng() & 0x80ffffff) + 0x3f000000 + (rng() % 12 << 23);
 	if (type == 'd' && rng() & 1)
@@ -431,7 +432,7 @@ static const char *reg_type(char t)
 			  : "b32";
 }
 
-/* Loads operand k of this thread into register %a<k>. */
+/* Emits a load of operand k of this thread into register %a<k>. */
 static void load_operand(struct strbuf *s, char t, unsigned k)
 {
 	strbuf_printf(s, "ld.global.b64 %%w, [%%at+%u];\n", 8 * k);
@@ -476,7 +477,7 @@ static void store_result(struct strbuf *s, char t)
 	strbuf_puts(s, "st.global.b64 [%to], %w;\n");
 }
 
-/* Odd threads alone run the instruction when `partial`; the others' result stays 0. */
+/* If `partial`, only odd threads run the instruction; the other threads' result stays 0. */
 static void make_ptx(struct strbuf *s, const struct row *r, bool partial)
 {
 	size_t n = strlen(r->types) - 1;
@@ -513,7 +514,8 @@ static void fill_operands(const struct row *r, u64 *in)
 		for (size_t k = 0; k < n; k++) {
 			size_t at = n == 1 ? i : k == 0 ? i % side : k == 1 ? i / side : (size_t)-1;
 
-			/* The first are all pairs of edges; then random; third ones are mixed. */
+			/* The first two operands: all pairs of edge cases, then mostly random
+			 * values. Further operands: edge cases or random values. */
 			if (k >= 2)
 				at = rng() % 64;
 			else if (n > 1 && i >= side * side)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The table of SM slots: who gets a slot when, and what happens when a process dies, at rest or in
- * the middle of a change. Several "processes" are real ones where death matters. */
+/* The table of SM slots: which process gets a slot, and what happens when a process dies while
+ * idle or in the middle of a change. Where death matters, the "processes" are real ones. */
 #include "unit.h"
 
 #include <errno.h>
@@ -124,7 +124,8 @@ static void occupancy(void **state)
 	} rows[] = {
 		{1024, 32, 0, 2},
 		{1024, 64, 0, 1},
-		{1024, 65, 0, 0}, /* 72 registers: more than a block can have */
+		/* rounded up to 72 registers: too many for a block of 1,024 threads */
+		{1024, 65, 0, 0},
 		{256, 32, 0, 8},
 		{32, 16, 0, 32},
 		{33, 16, 0, 32},
@@ -139,7 +140,8 @@ static void occupancy(void **state)
 	}
 }
 
-/* First come, first served; leftovers only when the first has nothing left to place. */
+/* First come, first served; others get leftovers only when the first has no blocks left to
+ * place. */
 static void order(void **state)
 {
 	struct sm_config c = config_of("sms=2");
@@ -147,21 +149,21 @@ static void order(void **state)
 	struct sm_block b[64];
 
 	(void)state;
-	launch(s, 1024, 5, 0, 1); /* 4 fit */
+	launch(s, 1024, 5, 0, 1); /* 4 blocks fit */
 	launch(s, 32, 3, 0, 2);
 	assert_int_equal(sm_take(s, b, 64), 4);
 	for (uint64_t i = 0; i < 4; i++) {
 		assert_int_equal(b[i].user, 1);
 		assert_int_equal(b[i].index, i);
 	}
-	/* A grid spreads over the SMs. */
+	/* A grid's blocks spread over the SMs. */
 	assert_int_not_equal(b[0].sm, b[1].sm);
 	sm_release(s, b[0].sm, b[0].slot);
 	struct sm_block next[64];
 	assert_int_equal(sm_take(s, next, 64), 1);
 	assert_int_equal(next[0].user, 1);
 	assert_int_equal(next[0].index, 4);
-	/* The first is placed, but there is no room. */
+	/* The first launch has placed all its blocks, but no slot is free. */
 	sm_release(s, b[1].sm, b[1].slot);
 	assert_int_equal(sm_take(s, next, 64), 3);
 	assert_int_equal(next[2].user, 2);
@@ -187,7 +189,7 @@ static void urgent(void **state)
 	sm_close(s);
 }
 
-/* A cooperative launch comes whole, and holds up what stands behind it. */
+/* A cooperative launch is placed as a whole, and launches queued after it wait. */
 static void together(void **state)
 {
 	struct sm_config c = config_of("sms=2");
@@ -213,7 +215,8 @@ static void together(void **state)
 	sm_close(s);
 }
 
-/* In the child: takes everything, and waits to be killed; with the lock held if asked to. */
+/* Starts a child that takes every slot and waits to be killed; if in_the_middle, while it holds
+ * the lock. */
 static pid_t hog(const struct sm_config *c, bool in_the_middle)
 {
 	int ready[2];
@@ -229,7 +232,8 @@ static pid_t hog(const struct sm_config *c, bool in_the_middle)
 		sm_memory_take(s, 1 << 20);
 		if (in_the_middle) {
 			sm_lock(s);
-			/* Half a placement: the slot is taken, the rest does not know. */
+			/* Half of a placement: the slot is taken, but the rest of the table does
+			 * not show it. */
 			struct sm_slot *slot = &s->t->slot[5];
 			slot->launch = 0;
 			slot->block = 1;
@@ -261,7 +265,7 @@ static void death(const char *what, bool in_the_middle)
 	uint32_t mine, all;
 
 	if (in_the_middle)
-		kill(pid, SIGKILL); /* nobody else could do anything meanwhile */
+		kill(pid, SIGKILL); /* the lock prevents any action of other processes */
 	struct sm *s = open_sm(&c);
 	launch(s, 1024, 2, 0, 1);
 	if (!in_the_middle) {
@@ -269,7 +273,7 @@ static void death(const char *what, bool in_the_middle)
 		assert_int_equal(sm_memory_used(s), 1 << 20);
 		kill(pid, SIGKILL);
 	}
-	/* Not waited for: its remains hold nothing either. */
+	/* The dead child has not been reaped; even so it holds no slot. */
 	for (int i = 0; i < 500 && !sm_has_grants(s); i++)
 		sm_sleep(s, sm_word(s), 20000000);
 	assert_int_equal(sm_take(s, b, 8), 2);
@@ -297,7 +301,7 @@ static void killed_with_lock(void **state)
 	death("sms=1", true);
 }
 
-/* Two processes: what one gives back goes to the other, who is woken. */
+/* Slots that one process gives back go to the other process, which wakes up. */
 static void shared(void **state)
 {
 	struct sm_config c = config_of("sms=1");
@@ -307,7 +311,7 @@ static void shared(void **state)
 
 	(void)state;
 	assert_int_equal(pipe(taken), 0);
-	pid_t pid = fork(); /* ahead of every thread */
+	pid_t pid = fork(); /* before any thread is created */
 	if (pid == 0) {
 		(void)!read(taken[0], &byte, 1);
 		struct sm *child = open_sm(&c);
@@ -337,7 +341,7 @@ static void shared(void **state)
 	sm_close(s);
 }
 
-/* Joins and is killed. */
+/* A process that joins and is killed. */
 static void dies(const struct sm_config *c)
 {
 	pid_t pid = fork();
@@ -349,7 +353,7 @@ static void dies(const struct sm_config *c)
 	waitpid(pid, NULL, 0);
 }
 
-/* What the dead have left decides nothing, and does not stay. */
+/* Files of dead processes affect nothing, and are removed. */
 static void stale(void **state)
 {
 	struct sm_config c = config_of("sms=2,memory=64M"), other = c;
@@ -364,7 +368,7 @@ static void stale(void **state)
 	assert_int_equal(c.n_sms, 16);
 	assert_int_equal(c.memory_bytes, 1 << 30);
 	sm_close(s);
-	/* Of another instance, too. */
+	/* So are files of another instance. */
 	snprintf(other.name, sizeof(other.name), "test-sm-%d-left", (int)getpid());
 	path_of(&other, path, sizeof(path));
 	dies(&other);
@@ -374,7 +378,7 @@ static void stale(void **state)
 	sm_close(s);
 }
 
-/* A file of another size or layout is somebody's who may still be using it. */
+/* A file of another size or layout may belong to another version's process, so it is kept. */
 static void other_layout(void **state)
 {
 	struct sm_config c = config_of("sms=2");
@@ -398,7 +402,7 @@ static void other_layout(void **state)
 	}
 }
 
-/* What others may write to, or is another's, is refused at once, locked or not. */
+/* A file that others may write to, or that another user owns, is refused at once, locked or not. */
 static void squatted(void **state)
 {
 	struct sm_config c = config_of("sms=2"), copy = c;
@@ -423,7 +427,7 @@ static void squatted(void **state)
 	close(fd);
 }
 
-/* One of ours that stands still with the file locked; takes as long as one waits for it. */
+/* Our own user's process hangs with the file locked: opening it fails after the timeout. */
 static void kept_locked(void **state)
 {
 	struct sm_config c = config_of("sms=2"), copy = c;
@@ -456,7 +460,7 @@ static void many(void **state)
 		sm_close(all[i]);
 }
 
-/* Who was taken for dead does nothing more in the table. */
+/* A process that was taken for dead can no longer change the table. */
 static void lost(void **state)
 {
 	struct sm_config c = config_of("sms=1");
@@ -486,7 +490,7 @@ static void lost(void **state)
 	sm_resident(other, &mine, &all);
 	assert_int_equal(mine, 2);
 	assert_int_equal(all, 2);
-	/* Nobody gets its place while it lives. */
+	/* Its entry stays reserved while it lives. */
 	struct sm *third = open_sm(&c);
 	assert_int_not_equal(third->me, s->me);
 	sm_close(third);

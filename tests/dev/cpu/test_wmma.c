@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* wmma: D = A * B + C of each shape and type, from and to memory in either order and with any
- * stride, against whole matrices. Which lane holds what is nobody's concern here, as it is left
- * open; but that D may be used as C, and that each lane may change its elements alike, is not.
- * usage: test_wmma [--write DIR] (the kernels, for an assembler). */
+/* wmma: D = A * B + C of each shape and type is compared with whole matrices. Operands are
+ * loaded and stored in either order, with any stride. The ISA leaves open which lane holds which
+ * element, so that is not tested. But D must be usable as C, and each lane must be able to
+ * change all its elements in the same way. usage: test_wmma [--write DIR] (writes the kernels,
+ * for an assembler). */
 #include "grid.h"
 #include "unit.h"
 
@@ -15,15 +16,15 @@
 
 enum type { F16, BF16, TF32, F64, S8, U8, F32, S32 };
 static const struct {
-	const char *name, *word; /* and of the registers */
+	const char *name, *word; /* names of the type and of its registers */
 	unsigned bytes;
 } types[] = {{"f16", "b32", 2}, {"bf16", "b32", 2}, {"tf32", "b32", 4}, {"f64", "f64", 8},
 	{"s8", "b32", 1}, {"u8", "b32", 1}, {"f32", "f32", 4}, {"s32", "b32", 4}};
 
 struct form {
-	const char *shape, *mma;      /* mma: types of the product, as they are written */
-	unsigned m, n, k, a, b, c, d; /* rows, columns, products; registers */
-	enum type factor, sum, from;  /* of A and B, of D, of C */
+	const char *shape, *mma;      /* mma: the product's types as the instruction writes them */
+	unsigned m, n, k, a, b, c, d; /* matrix sizes; registers of each fragment */
+	enum type factor, sum, from;  /* types of A and B, of D, of C */
 };
 static const struct form forms[] = {
 	{"m16n16k16", "f32.f32", 16, 16, 16, 8, 8, 8, 8, F16, F32, F32},
@@ -44,7 +45,7 @@ static const struct form forms[] = {
 
 /* ---- the kernel ---- */
 
-#define PLACE 16384u /* bytes a matrix */
+#define PLACE 16384u /* bytes for one matrix */
 
 static void list(FILE *f, char name, unsigned n)
 {
@@ -54,7 +55,7 @@ static void list(FILE *f, char name, unsigned n)
 }
 
 struct layout {
-	bool a_col, b_col, c_col, shared, strided; /* strided: more than the line's length */
+	bool a_col, b_col, c_col, shared, strided; /* strided: the stride is longer than a line */
 };
 
 static unsigned stride(unsigned line, const struct layout *y)
@@ -62,8 +63,8 @@ static unsigned stride(unsigned line, const struct layout *y)
 	return line + (y->strided ? 16 : 0);
 }
 
-/* Through shared memory A is moved by every lane in turn. D is added to, and doubled: 2 (A B + (A B
- * + C)).
+/* The lanes together copy A to shared memory. If the types allow, D is then the addend of a
+ * second product. Last, D is doubled: 2 (A B + (A B + C)).
  */
 static void write_kernel(const struct form *f, const struct layout *y, char *to, size_t size)
 {
@@ -134,7 +135,7 @@ static void write_kernel(const struct form *f, const struct layout *y, char *to,
 
 static uint64_t seed = 88172645463325252u;
 
-/* Whole numbers, halves and quarters: their sums are exact in all formats. */
+/* Small integers, halves and quarters: their sums are exact in all formats. */
 static double number(enum type t)
 {
 	seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -261,7 +262,7 @@ static void products(void **state)
 				&(struct layout){way & 1, way & 2, way & 4, way & 8, way & 16});
 }
 
-/* A missing lane and a stray matrix are told, and what is not known. */
+/* A missing lane, a matrix out of bounds, and unknown forms each give an error message. */
 static const char *message(const char *text)
 {
 	static struct grid_result res;
@@ -308,7 +309,7 @@ static void faults(void **state)
 	assert_non_null(strstr(message(text), "not a multiple of 16"));
 	snprintf(text, sizeof(text), "@%%q bra AWAY;\n%s[%%p];\nAWAY:", load);
 	assert_non_null(strstr(message(text), "32 lanes"));
-	/* What it cannot do it does not pass over. */
+	/* Unsupported forms are reported, not ignored. */
 	assert_non_null(
 		strstr(message("{.reg .f64 "
 			       "%f<4>;\nwmma.mma.sync.aligned.row.col.m8n8k4.f64.f64.f64.f64.rz "

@@ -3,12 +3,12 @@
 # Copyright 2026 The heddle authors
 #
 # usage: turns.sh HEDDLE PTX
-# HEDDLE_VGPU=turns=SEED: warps run in another order for another seed, in the same for the same, and
-# without it one after the other.
+# HEDDLE_VGPU=turns=SEED: the order in which warps run depends only on the seed. Without it, warps
+# run one after the other.
 set -eu
 heddle=$1 ptx=$2
 
-# order SEED: which warp drew each number.
+# order SEED: prints the warp that drew each number.
 order() {
 	HEDDLE_VGPU="turns=$1" "$heddle" exec --device cpu --grid 1 --block 128 "$ptx" order u32[1]:zero \
 		"u32[64]:zero>-" | head -n 64 | tr '\n' ' '

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: waiting.sh PROGRAM DRIVER KEPT. Which calls wait for a kernel that runs, on the virtual GPU as on
-# the GPU that doc/results/waiting.txt is of.
+# usage: waiting.sh PROGRAM DRIVER KEPT
+# Checks that the same driver calls wait for a running kernel on the virtual GPU as on the GPU on
+# which doc/results/waiting.txt was measured.
 set -eu
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT

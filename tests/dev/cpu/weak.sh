@@ -3,12 +3,12 @@
 # Copyright 2026 The heddle authors
 #
 # usage: weak.sh HEDDLE PTX
-# HEDDLE_VGPU=weak=SEED through the driver: a message without its fences is seen to fail, the same for the same seed where all is
-# serial; with them, and without weak memory, it never is.
+# HEDDLE_VGPU=weak=SEED, through the driver. A message without its fences breaks, in serial mode
+# the same way for the same seed. It never breaks with the fences, or without weak memory.
 set -eu
 heddle=$1 ptx=$2
 
-# wrong OPTIONS HOW: how many of forty messages were not what was sent.
+# wrong OPTIONS HOW: prints how many of forty messages were wrong.
 wrong() {
 	HEDDLE_VGPU="weak-$$,$1" "$heddle" exec --device cpu --grid 2 --block 32 "$ptx" message 'u32[64]:zero' 'u32[64]:zero' \
 		'u32[64]:zero' 'u32[1]:zero>-' u32:40 "u32:$2" | head -n 1

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Inline assembly as libraries write it: scopes with registers and labels of their own, many of the
- * same name, some nested, some duplicated by unrolling and inlining. For nvcc and for clang. */
+/* Inline assembly as libraries write it: nested and flat scopes with registers and labels of
+ * their own. Many of these have the same name, and unrolling and inlining duplicate some scopes.
+ * For nvcc and clang. */
 #include "../../../kernels/heddle_cuda.h"
 
 static __device__ __forceinline__ u32 lop(u32 a, u32 b)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Control flow and data that only nvcc's own headers give: calls through pointers, recursion,
- * virtual functions, switches, printf, assert, textures, surfaces, managed and constant data,
- * dynamic stack, half precision, cooperative groups. */
+/* Control flow and data that need nvcc's own headers: calls through pointers, recursion, virtual
+ * functions, switches, printf, assert, textures, surfaces, managed and constant data, a dynamic
+ * stack, half precision, cooperative groups. */
 #include <assert.h>
 #include <cooperative_groups.h>
 #include <cuda_bf16.h>

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: numba_gen.py OUT: PTX of numba-cuda (NVVM), a file a kernel, optimized for sm_80 and for
-# debugging for sm_90.
+# usage: numba_gen.py OUT: writes PTX of numba-cuda (NVVM), one file a kernel, optimized for sm_80
+# and with debug information for sm_90.
 import math
 import os
 import sys
@@ -152,7 +152,7 @@ for kernel in kernels:
     for name, options in (("opt", dict(cc=(8, 0))), ("debug", dict(cc=(9, 0), debug=True, opt=False))):
         try:
             text, _ = cuda.compile_ptx(kernel, signature, **options)
-        except Exception as e:  # what this version cannot compile in this way
+        except Exception as e:  # this version cannot compile the kernel in this way
             print(f"numba, {kernel.__name__} {name}: {type(e).__name__}: {str(e)[:100]}")
             continue
         with open(os.path.join(out, f"{kernel.__name__}-{name}.ptx"), "w") as f:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: nvrtc_gen.py OUT KERNELS: PTX of NVRTC of each source in KERNELS and KERNELS/forms, for sm_80 or sm_90a, some
-# for debugging, some relocatable.
+# usage: nvrtc_gen.py OUT KERNELS: writes NVRTC's PTX of each source in KERNELS and KERNELS/forms,
+# for sm_80 or sm_90a, some with debug information, some relocatable.
 import glob
 import os
 import sys
@@ -12,7 +12,7 @@ from cuda.bindings import nvrtc
 out, kernels = sys.argv[1:]
 ways = [["-arch=compute_80"], ["-arch=compute_90a"], ["-arch=compute_90", "-G"], ["-arch=compute_86", "-rdc=true"],
         ["-arch=compute_90", "-lineinfo", "--use_fast_math"]]
-# NVRTC has no headers of the host.
+# NVRTC has none of the host's headers.
 headers = {
     "assert.h": b"#define assert(x) ((void)0)\n",
     "stdio.h": b"",
@@ -48,7 +48,7 @@ for n, path in enumerate(sorted(glob.glob(f"{kernels}/*.cu") + glob.glob(f"{kern
     name = os.path.basename(path)[:-3]
     try:
         text = compile_one(path, way)
-    except RuntimeError as e:  # a source that needs headers which NVRTC has not
+    except RuntimeError as e:  # the source needs headers that NVRTC lacks
         print(f"nvrtc, {name}: {str(e)[:120]}")
         continue
     with open(os.path.join(out, f"{name}.ptx"), "wb") as f:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: tiny.py OUT: PTX of tinygrad's own PTX backend, a file a kernel. Its NULL device compiles and
-# runs nothing, so no GPU is needed.
+# usage: tiny.py OUT: writes PTX of tinygrad's own PTX backend, one file a kernel. Its NULL device
+# compiles and runs nothing, so no GPU is needed.
 import os
 import sys
 
@@ -22,7 +22,8 @@ def render(self, *args, **kw):
     if text not in seen:
         seen.add(text)
         with open(os.path.join(out, f"k{len(seen):03}.ptx"), "w") as f:
-            f.write(text.replace("TARGET", "sm_90").replace("VERSION", "7.8"))  # as its compiler does
+            # as tinygrad's compiler does
+            f.write(text.replace("TARGET", "sm_90").replace("VERSION", "7.8"))
     return text
 
 
@@ -56,5 +57,5 @@ computations = [
 for n, compute in enumerate(computations):
     try:
         compute().realize()
-    except Exception as e:  # a computation that this version of tinygrad cannot lower
+    except Exception as e:  # this version of tinygrad cannot lower the computation
         print(f"tinygrad, computation {n}: {type(e).__name__}: {str(e)[:100]}")

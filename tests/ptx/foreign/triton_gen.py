@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: triton_gen.py OUT: PTX of Triton, a file a kernel and target (sm_80, sm_90: that is sm_90a).
+# usage: triton_gen.py OUT: writes PTX of Triton, one file for each kernel and target (sm_80, and
+# sm_90, which gives sm_90a).
 import os
 import sys
 
@@ -144,7 +145,7 @@ for kernel in kernels:
         try:
             source = ASTSource(fn=kernel, signature=signature, constexprs={"B": 256})
             made = triton.compile(source, target=GPUTarget("cuda", cc, 32), options={"num_warps": 4, "ptx_version": 88})
-        except Exception as e:  # what this version cannot compile for this target
+        except Exception as e:  # this version cannot compile the kernel for this target
             print(f"triton, {name}: {type(e).__name__}: {str(e)[:100]}")
             continue
         with open(os.path.join(out, name + ".ptx"), "w") as f:

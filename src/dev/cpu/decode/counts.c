@@ -24,7 +24,8 @@ void vgpu_counts_begin(struct vprogram *p)
 	for (uint32_t i = 0; i < p->n_funcs; i++)
 		for (uint32_t k = 0; k < p->funcs[i].n_code; k++)
 			p->n_counts = MAX(p->n_counts, p->funcs[i].code[k].line + 1);
-	p->counts = calloc(p->n_counts, sizeof(*p->counts)); /* NULL: nothing is counted */
+	/* NULL if out of memory: then nothing is counted */
+	p->counts = calloc(p->n_counts, sizeof(*p->counts));
 }
 
 void vgpu_counts_end(struct vprogram *p)

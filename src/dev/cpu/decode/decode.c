@@ -71,7 +71,7 @@ uint32_t dec_block_of(struct dec *d, const struct ptx_sym *label)
 	return label && vplace_get(&d->labels, label, &at) ? (uint32_t)at : VX_NONE;
 }
 
-/* ---- which functions ---- */
+/* ---- functions that the kernel can call ---- */
 
 /* Returns true if the function contains an indirect call. Such a call is assumed to reach any
  * function of the module. */
@@ -279,7 +279,7 @@ static void layout_function(struct dec *d)
 
 struct block {
 	uint32_t first, end;
-	bool is_join; /* begins with vop_join */
+	bool is_join; /* the block begins with vop_join */
 };
 
 static bool ends_block(const struct ptx_stmt *s)
@@ -339,7 +339,7 @@ static void find_converge(struct dec *d)
 	d->error = vgpu_find_converge(d->a, d->f, &d->conv);
 }
 
-/* The labels that a branch may go to. */
+/* Returns the operands that name the possible targets of a branch. */
 static const struct ptx_opd *branch_targets(const struct ptx_stmt *s, uint32_t *ret_n)
 {
 	*ret_n = 0;

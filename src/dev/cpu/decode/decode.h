@@ -15,7 +15,7 @@
 struct vplace {
 	const struct ptx_sym *sym;
 	uint64_t at;
-	struct vplace *next; /* in its bucket; the arena owns it */
+	struct vplace *next; /* next in the same bucket; the arena owns it */
 };
 #define PLACE_BUCKETS 256
 struct vplaces {
@@ -25,46 +25,48 @@ struct vplaces {
 struct dec {
 	struct vgpu_kernel *k;
 	struct vprogram *p;
-	struct arena *a; /* the program's */
+	struct arena *a; /* arena of the program */
 	enum vgpu_converge how;
 	struct vfunc *fn;
 	const struct ptx_func *f;
 	const struct ptx_stmt *s;
 	bool is_entry;
-	uint32_t *reg_at;      /* offset of each PTX register */
-	struct vplaces shared; /* of the whole program */
-	struct vplaces local;  /* frame variables and formals; kernel: parameters too */
+	uint32_t *reg_at;      /* for each PTX register: its offset */
+	struct vplaces shared; /* shared variables of the whole program */
+	/* frame variables and formal parameters; in a kernel also its parameters */
+	struct vplaces local;
 	struct vplaces labels; /* label -> block */
-	struct vplaces consts; /* by value: sym holds the value's low bits */
+	struct vplaces consts; /* constants, looked up by value (stored in sym) */
 	VEC(struct vinsn) code;
 	VEC(uint32_t) ext;
 	VEC(struct vcall) calls;
-	VEC(uint32_t) targets; /* block numbers until the end */
-	VEC(uint32_t) waits;   /* lists of block numbers, each terminated by VX_NONE */
-	struct converge conv;  /* n is 0 if lanes do not wait at convergence points */
-	uint32_t block;        /* that is decoded */
+	VEC(uint32_t) targets; /* brx targets; block numbers until the function is complete */
+	VEC(uint32_t) waits;   /* lists of block numbers, each ending with VX_NONE */
+	struct converge conv;  /* conv.n is 0 if lanes do not wait at convergence points */
+	uint32_t block;        /* the block that is being decoded */
 	struct strbuf const_data;
 	uint32_t reg_bytes, local_bytes;
 	uint32_t guard, guard_xor, cc;
-	uint32_t *block_at; /* instruction index of each block */
-	uint32_t *meet_at;  /* of its vop_meet */
+	uint32_t *block_at; /* for each block: index of its first instruction */
+	uint32_t *meet_at;  /* for each block: index of its vop_meet */
 	int error;
 };
 
 /* ---- decode_opd.c ---- */
 bool vplace_put(struct dec *d, struct vplaces *t, const void *key, uint64_t at);
 bool vplace_get(const struct vplaces *t, const void *key, uint64_t *ret);
-uint32_t dec_new_reg(struct dec *d, unsigned bytes); /* a lane's bytes, 4 or 8 (16: two) */
+uint32_t dec_new_reg(struct dec *d, unsigned bytes); /* bytes: size per lane */
 uint32_t dec_const(struct dec *d, uint64_t value, unsigned bytes);
-unsigned dec_lane_bytes(uint8_t type); /* 4, 8 or 16 */
+unsigned dec_lane_bytes(uint8_t type); /* returns 4, 8 or 16 */
 unsigned dec_reg_lane_bytes(const struct dec *d, uint32_t reg);
 /* Returns the offset of a source operand, read as `type`. For a special register or an address,
  * emits code that first loads it into a temporary register. */
 uint32_t dec_src(struct dec *d, const struct ptx_opd *o, uint8_t type);
 /* Returns the number of components if the operand is a whole vector register, otherwise 0. */
 uint32_t dec_vector_size(const struct dec *d, const struct ptx_opd *o);
-uint32_t dec_part(const struct dec *d, uint32_t reg, uint32_t n); /* its component n */
-/* Emits a convergence of all lanes of the warp. */
+/* Returns component n of a register. */
+uint32_t dec_part(const struct dec *d, uint32_t reg, uint32_t n);
+/* Emits an instruction at which all lanes of the warp converge. */
 void dec_warp_meets(struct dec *d);
 bool dec_matrix(struct dec *d);
 /* A comparison. `inverse` is the register for the opposite result, or VX_NONE. `with` is a
@@ -80,7 +82,7 @@ void dec_compare(struct dec *d, bool is_set, uint8_t type, const struct dec_cmp 
  * pair. */
 uint32_t dec_true_of(uint8_t type, bool pair);
 bool dec_half_compare(struct dec *d, bool is_set, uint8_t type, struct dec_cmp *c);
-/* cvt to and from pairs of 8 bits. */
+/* Decodes cvt to or from a pair of 8-bit floats. */
 bool dec_cvt_eight(struct dec *d);
 /* Emits a conversion to f32, and returns the new register. The source is one of the two halves of a
  * packed pair of 16-bit values (half 0 or 1), or a single 16-bit value (half 0). */
@@ -89,7 +91,8 @@ uint32_t dec_half_widen(struct dec *d, uint32_t src, uint8_t type, unsigned half
  * constant value. For %envreg, *ret_constant is its number. Returns false if the name is
  * unknown. */
 bool dec_special(const struct ptx_opd *o, enum ptx_special *ret_sr, uint32_t *ret_constant);
-uint32_t dec_dst(struct dec *d, const struct ptx_opd *o, uint8_t type); /* sink: a temporary */
+/* Allocates a temporary for a sink. */
+uint32_t dec_dst(struct dec *d, const struct ptx_opd *o, uint8_t type);
 uint32_t dec_pred(struct dec *d, const struct ptx_opd *o, bool *ret_negated);
 /* Finds the address of a variable, which is a constant or (if *ret_frame is set) an offset in the
  * frame's local memory. */
@@ -107,7 +110,7 @@ struct vfunc *dec_func(struct dec *d, const struct ptx_func *f);
 uint32_t dec_block_of(struct dec *d, const struct ptx_sym *label);
 
 /* Each of these functions returns false for an instruction that it does not know. */
-bool dec_mods_known(const struct ptx_mnem *mn); /* of what dec_alu and dec_cvt do */
+bool dec_mods_known(const struct ptx_mnem *mn); /* checks the modifiers, for dec_alu and dec_cvt */
 bool dec_alu(struct dec *d);
 bool dec_cvt(struct dec *d);
 bool dec_mov(struct dec *d);

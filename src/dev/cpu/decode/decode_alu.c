@@ -42,7 +42,7 @@ static bool is_half(uint8_t t)
 	return t == PTX_F16 || t == PTX_BF16 || t == PTX_F16X2 || t == PTX_BF16X2;
 }
 
-/* Parts that become flags. */
+/* Turns a part of the mnemonic into a flag or rounding mode of `in`. */
 static bool note_mod(struct vinsn *in, const char *mod)
 {
 	static const struct {
@@ -108,12 +108,12 @@ static void set_operands(struct vinsn *in, uint32_t dst, const uint32_t *src, un
 	in->x = n > 3 ? src[3] : VX_NONE;
 }
 
-/* ---- how each operation reads its operands ---- */
+/* ---- operand counts and types of each operation ---- */
 
 enum { SIGNLESS = 1, BITS = 2 };
 struct shape {
 	enum ptx_op op;
-	uint8_t n; /* sources */
+	uint8_t n; /* number of sources */
 	uint8_t kind;
 };
 static const struct shape shapes[] = {{PTX_OP_abs, 1, 0}, {PTX_OP_add, 2, SIGNLESS},
@@ -129,7 +129,7 @@ static const struct shape shapes[] = {{PTX_OP_abs, 1, 0}, {PTX_OP_add, 2, SIGNLE
 	{PTX_OP_xor, 2, BITS}, {PTX_OP_shl, 2, 0}, {PTX_OP_shr, 2, 0}, {PTX_OP_mul, 2, 0},
 	{PTX_OP_mad, 3, 0}};
 
-/* Returns the type as which source operand i is read. */
+/* Returns the type that source operand i is read as. */
 static uint8_t source_type(const struct ptx_mnem *mn, unsigned i)
 {
 	uint8_t t = mn->type[0];
@@ -210,7 +210,7 @@ static void make_key(
 
 	k->len = 0;
 	key_add(k, ptx_ops[mn->op].name);
-	/* ptxas accepts .relu before the type and after it. */
+	/* ptxas accepts .relu both before and after the type. */
 	if (relu_anywhere)
 		key_add(k, "relu");
 	for (unsigned i = 0; i < mn->n_mods; i++) {
@@ -249,7 +249,7 @@ static const char *approx_key(const struct ptx_mnem *mn)
 	return mn->op == PTX_OP_rcp ? "rcp_approx_f64" : "rsqrt_approx_f64";
 }
 
-/* d = fn(sources), by key. */
+/* Emits d = fn(sources), where the mnemonic's key selects fn. */
 static bool emit_key(struct dec *d, const struct shape *sh)
 {
 	const struct ptx_mnem *mn = d->s->mn;
@@ -292,7 +292,7 @@ static bool emit_key(struct dec *d, const struct shape *sh)
 	return true;
 }
 
-/* ---- the odd ones ---- */
+/* ---- special cases ---- */
 
 static bool emit_pred_logic(struct dec *d)
 {
@@ -414,7 +414,7 @@ void dec_compare(struct dec *d, bool is_set, uint8_t type, const struct dec_cmp 
 	in->imm = c->yes;
 }
 
-/* Flushes both operands if the comparison has .ftz. */
+/* If the comparison has .ftz, flushes subnormal operands to zero. */
 static void flush_sources(struct dec *d, uint32_t src[2])
 {
 	struct vinsn *in = dec_emit(d, vgpu_vec_find("flush_ab"), 0);
@@ -624,7 +624,7 @@ bool dec_cvt(struct dec *d)
 							  : "cvt",
 		to, from);
 	if (note.flags & VI_SAT && from == PTX_BF16)
-		return false; /* there is none */
+		return false; /* PTX has no such conversion */
 	if (note.flags & VI_FINITE && (from != PTX_F32 || note.flags & VI_SAT || !is_narrow(to)))
 		return false;
 	pair = to == PTX_F16X2 || to == PTX_BF16X2;
@@ -755,7 +755,7 @@ static bool vector_parts(struct dec *d, const struct ptx_opd *o, uint32_t part[4
 	return true;
 }
 
-/* mov.v4.u32 {a, b, c, d}, %tid */
+/* Decodes mov.v4.u32 from a special register such as %tid. */
 static bool mov_special_vector(struct dec *d)
 {
 	const struct ptx_opd *o = d->s->opd;

@@ -204,7 +204,7 @@ bool dec_bar(struct dec *d)
 	return true;
 }
 
-/* ---- among the lanes of a warp ---- */
+/* ---- operations between the lanes of a warp ---- */
 
 static int redux_op(const struct ptx_mnem *mn)
 {
@@ -222,7 +222,7 @@ static int redux_op(const struct ptx_mnem *mn)
 					: -1;
 }
 
-/* d or d|p */
+/* Decodes the destination: d or d|p. */
 static bool dec_dests(struct dec *d, const struct ptx_opd *o, struct vinsn *to, uint8_t type)
 {
 	to->x = VX_NONE;

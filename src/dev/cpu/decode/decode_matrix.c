@@ -31,7 +31,7 @@ static bool list_registers(struct dec *d, const struct ptx_opd *o, uint8_t type,
 	return true;
 }
 
-/* ldmatrix and stmatrix. */
+/* Decodes ldmatrix and stmatrix. */
 static bool dec_rows(struct dec *d, bool is_load)
 {
 	const struct ptx_mnem *mn = d->s->mn;

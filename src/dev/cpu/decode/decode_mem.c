@@ -132,7 +132,7 @@ static bool dec_data(struct dec *d, const struct ptx_opd *o, struct vinsn *to, b
 		part[i] = sink ? VX_NONE : dec_src(d, &o->list[i], rt);
 		if (part[i] == VX_NONE && !(sink && is_load))
 			return false;
-		/* All elements must have lanes of the same width. */
+		/* All elements must be equally wide. */
 		if (to->flags & VI_WIDE && o->list[i].kind == PTX_OPD_REG &&
 			dec_reg_lane_bytes(d, o->list[i].reg) != 8)
 			return false;
@@ -143,7 +143,7 @@ static bool dec_data(struct dec *d, const struct ptx_opd *o, struct vinsn *to, b
 	return true;
 }
 
-/* Decodes the load of a kernel parameter at a fixed offset. */
+/* Decodes a load of a kernel parameter from a constant offset. */
 static bool dec_ld_param(struct dec *d, struct vinsn *to, const struct ptx_opd *addr)
 {
 	uint64_t at;
@@ -372,7 +372,7 @@ bool dec_mem(struct dec *d)
 	case PTX_OP_applypriority:
 	case PTX_OP_discard:
 	case PTX_OP_pmevent:
-	case PTX_OP_griddepcontrol: /* grids always run one after another here */
+	case PTX_OP_griddepcontrol: /* on the virtual GPU, grids of a stream never overlap */
 		dec_emit(d, vop_nop, 1);
 		return true;
 	case PTX_OP_nanosleep: {

@@ -10,7 +10,7 @@
 #define ROUND " rn rz rm rp "
 static const struct {
 	enum ptx_op op;
-	const char *mods; /* with a blank before and behind each */
+	const char *mods; /* each modifier has a space before and after it */
 } all[] = {
 	{PTX_OP_abs, " ftz "},
 	{PTX_OP_add, ROUND " ftz sat cc u16x2 s16x2 "},
@@ -87,7 +87,7 @@ static bool is_type(const char *mod)
 	return false;
 }
 
-/* Others: pairs of 16 bits. */
+/* PTX_OTHER_TYPE: pairs of 16-bit integers. */
 static bool is_integer(uint8_t type)
 {
 	return (type >= PTX_U8 && type <= PTX_B128) || type == PTX_OTHER_TYPE;

@@ -153,7 +153,7 @@ static bool find_unnumbered(const char *name, enum ptx_special *ret_sr, uint32_t
 {
 	static const struct {
 		const char *name;
-		enum ptx_special sr; /* of .x; none: constant */
+		enum ptx_special sr; /* the register for .x; 0: a constant */
 		uint32_t constant;
 	} all[] = {{"%clusterid", PTX_SR_CTAID_X, 0}, {"%nclusterid", PTX_SR_NCTAID_X, 0},
 		{"%cluster_ctaid", 0, 0}, {"%cluster_nctaid", 0, 1}, {"%cluster_ctarank", 0, 0},

@@ -7,7 +7,7 @@
 #include "decode.h"
 #include "dev/cpu/texture.h"
 
-/* Decodes the shape of a texture, and whether it is layered. */
+/* Decodes the shape of a texture and whether the texture is layered. */
 static bool dec_shape(const struct ptx_mnem *mn, struct vinsn *to)
 {
 	static const struct {

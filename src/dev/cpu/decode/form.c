@@ -106,7 +106,7 @@ static void fill_form(const struct dec *d, struct vform *ret, const char *x, siz
 	ret->is_part = step != PTX_NO_REG && !is_alone;
 	if (step != PTX_NO_REG && is_alone && has_label(d->f, "$hd_next"))
 		ret->step = d->reg_at[step];
-	/* Tasks and slices always have all three. */
+	/* Task forms and sliced forms always compute all three block indices. */
 	if (ret->grid == VX_NONE || find_reg(d->f, x, prefix, "hd_ux") != PTX_NO_REG)
 		ret->reads[0] = ret->reads[1] = ret->reads[2] = true;
 }

@@ -23,16 +23,16 @@ enum obj_kind {
 	OBJ_LIBRARY,
 	OBJ_FUNC,
 	OBJ_KERNEL,
-	OBJ_ALLOC, /* found by its address */
+	OBJ_ALLOC, /* looked up by its address */
 	OBJ_GRAPH,
 	OBJ_NODE,
 	OBJ_EXEC,
 	OBJ_POOL,
 	OBJ_LINK,
 	OBJ_ARRAY,
-	OBJ_IMAGE, /* a texture or surface, found by its handle */
+	OBJ_IMAGE, /* a texture or surface object */
 };
-/* First in every object. */
+/* The first member of every object. */
 struct obj {
 	enum obj_kind kind;
 	struct drv_ctx *ctx;
@@ -43,18 +43,18 @@ struct obj {
 
 struct drv_ctx {
 	struct obj obj;
-	struct obj all; /* ring of its objects */
+	struct obj all; /* ring of all objects of the context */
 	CUdevice dev;
 	unsigned refs, flags, api_version;
-	uint32_t peers; /* devices whose memory its kernels can access; one bit each */
+	uint32_t peers; /* bit mask of devices whose memory the context's kernels can access */
 	uint64_t id;
 	bool primary;
-	CUresult error; /* sticky: the code of a fault, which every later call returns */
-	bool is_unused; /* not used since its reset; inactive until its next use */
+	CUresult error; /* sticky: error code of a fault, which all later calls return */
+	bool is_unused; /* the context was reset, and has not been used since then */
 	CUfunc_cache cache;
 	CUsharedconfig shared_config;
-	size_t limit[16];                   /* by CUlimit */
-	struct drv_stream *legacy, *active; /* active: streams with work */
+	size_t limit[16];                   /* indexed by CUlimit */
+	struct drv_stream *legacy, *active; /* active: list of the streams that have work */
 	/* alone: the number of drv_wait_alone calls in progress. local_bytes: the greatest local
 	 * memory per thread that a launch has needed so far. */
 	unsigned alone, local_bytes;
@@ -66,7 +66,7 @@ struct drv_ctx {
 struct drv_module {
 	struct obj obj;
 	struct vgpu_module *code;
-	struct drv_library *library; /* NULL: loaded as a module */
+	struct drv_library *library; /* NULL if it was loaded as a module */
 	struct drv_func **funcs;
 	unsigned n_funcs;
 };
@@ -76,32 +76,34 @@ struct drv_func {
 	struct obj obj, kernel;
 	struct drv_module *module;
 	struct vgpu_kernel *code;
-	unsigned index; /* in module->funcs */
+	unsigned index; /* index in module->funcs */
 	struct vgpu_kernel_info info;
 	int max_dynamic_shared, carveout;
-	/* attributes of clusters: .reqnctapercluster or what the program sets */
+	/* cluster attributes, from .reqnctapercluster or set by the program */
 	int cluster[3], large_clusters, cluster_policy;
-	bool told_of_clusters; /* the user knows that it does not run */
+	bool told_of_clusters; /* the message about unsupported clusters was printed */
 	CUfunc_cache cache;
-	/* cuFuncSetBlockShape and its kin. */
+	/* State of the old launch interface (cuFuncSetBlockShape and similar). */
 	uint32_t old_block[3], old_shared, old_bytes;
 	uint8_t *old_params;
 };
 
 struct drv_library {
 	struct obj obj;
-	/* one per device; all but the first are created when needed */
+	/* one module per device; all except the first are created on first use */
 	struct drv_module *module[SM_MAX_DEVICES];
 	char *ptx;
 	size_t ptx_len;
-	VEC(uint64_t) placed;     /* ids of the contexts that have its code */
-	struct drv_library *next; /* in `libraries` (drv_module.c); library_destroy frees it */
+	VEC(uint64_t) placed; /* ids of the contexts in which the library's code is loaded */
+	/* next in the list `libraries` (drv_module.c); library_destroy frees it */
+	struct drv_library *next;
 };
 
 struct drv_array {
 	struct obj obj;
 	CUDA_ARRAY3D_DESCRIPTOR desc;
-	uint64_t addr, bytes, pitch, slice; /* rows are contiguous, then slices or layers */
+	/* pitch: from row to row; slice: from slice or layer to the next */
+	uint64_t addr, bytes, pitch, slice;
 	unsigned channel_bytes;
 };
 
@@ -109,12 +111,12 @@ enum alloc_kind { ALLOC_DEVICE, ALLOC_HOST, ALLOC_REGISTERED, ALLOC_MANAGED };
 struct drv_alloc {
 	struct obj obj;
 	enum alloc_kind kind;
-	CUdevice dev; /* whose memory it takes */
+	CUdevice dev; /* device whose memory it uses */
 	uint64_t addr, bytes, id;
 	unsigned flags;
 	/* freed: cuMemFreeAsync was called, but the free is still queued */
 	bool sync_memops, pooled, freed;
-	/* stream of that free; later uses in this stream are refused */
+	/* stream in which it was freed; later uses in this stream are refused */
 	struct drv_stream *freed_in;
 };
 
@@ -131,15 +133,15 @@ struct drv_device {
 struct drv_state {
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* signaled when work that a host thread can wait for has ended */
-	int pid;                /* process that called cuInit; 0: none did */
+	int pid;                /* process that called cuInit; 0: not initialized */
 	struct sm_config config;
-	struct sm *first; /* the virtual GPU's device 0, which may be invisible */
+	struct sm *first; /* device 0 of the virtual GPU, which may be hidden from the program */
 	struct drv_device device[SM_MAX_DEVICES];
-	unsigned n_devices; /* visible ones; at least one after cuInit */
+	unsigned n_devices; /* number of visible devices; at least one after cuInit */
 	struct vgpu_mem *mem;
 	struct drv_ctx *contexts[64];
 	unsigned n_contexts;
-	uint64_t next_id; /* next id of a context, stream, allocation or capture */
+	uint64_t next_id; /* id of the next context, stream, allocation or capture */
 };
 extern struct drv_state drv;
 
@@ -155,7 +157,7 @@ void *drv_get(const void *h, enum obj_kind kind);
  * with this call. It fails if there is no current context, or if that context has failed; the lock
  * is then not held. The macro DRV_ENTER makes the calling function return the error. */
 CUresult drv_enter(struct drv_ctx **ret);
-CUresult drv_enter_init(void); /* takes only the lock, for calls that need no context */
+CUresult drv_enter_init(void); /* takes the lock without requiring a context */
 CUresult drv_leave(CUresult r);
 #define DRV_ENTER(ctx)                                   \
 	struct drv_ctx *ctx;                             \
@@ -172,7 +174,7 @@ CUresult drv_leave(CUresult r);
 	} while (0)
 
 /* drv_devices.c */
-int drv_devices_open(void); /* 0 with n_devices 0: none is visible */
+int drv_devices_open(void); /* returns 0 even if no device is visible; n_devices is then 0 */
 void drv_devices_close(void);
 void drv_device_uuid(unsigned number, CUuuid *ret);
 /* Returns NULL if there is no such device or it is not visible. */
@@ -182,8 +184,8 @@ static inline struct drv_device *drv_device_of(CUdevice dev)
 }
 
 void drv_ctx_destroy(struct drv_ctx *c);
-void drv_ctx_flush_print(struct drv_ctx *c);      /* without the lock */
-struct drv_func *drv_func_of(const void *handle); /* CUfunction or CUkernel */
+void drv_ctx_flush_print(struct drv_ctx *c);      /* call it without the lock */
+struct drv_func *drv_func_of(const void *handle); /* handle: CUfunction or CUkernel */
 /* Returns the version of a library's kernel for this device. A kernel that does not belong to a
  * library is returned as it is. NULL if out of memory, or if the handle is not a kernel. */
 struct drv_func *drv_func_on(CUdevice dev, const void *handle);
@@ -191,10 +193,13 @@ void drv_module_destroy(struct drv_module *m);
 CUresult drv_code_of(const void *image, char **ret_ptx, size_t *ret_len);
 /* drv_mem.c */
 struct drv_alloc *drv_alloc_of(uint64_t addr);
-bool drv_in_range(uint64_t addr, uint64_t bytes); /* wholly in one allocation */
-bool drv_usable(const struct drv_stream *s, uint64_t addr, uint64_t bytes); /* by work queued now */
+/* True if one allocation contains all these bytes. */
+bool drv_in_range(uint64_t addr, uint64_t bytes);
+/* True if work queued now may access these bytes. */
+bool drv_usable(const struct drv_stream *s, uint64_t addr, uint64_t bytes);
 void drv_alloc_destroy(struct drv_alloc *a);
-CUresult drv_alloc_pooled(CUdevice dev, size_t bytes, CUdeviceptr *ret); /* without the lock */
+/* Call it without the lock. */
+CUresult drv_alloc_pooled(CUdevice dev, size_t bytes, CUdeviceptr *ret);
 /* drv_report.c */
 void drv_report(const char *fmt, ...) HD_PRINTF(1, 2);
 void drv_report_fault(const struct vgpu_fault *f, const char *kernel, int error);

@@ -31,7 +31,7 @@ static void skip_one(struct head *h)
 	}
 }
 
-/* Past blanks and comments. */
+/* Skips white space and comments. */
 static void skip_gaps(struct head *h)
 {
 	for (;;) {
@@ -51,7 +51,7 @@ static void skip_gaps(struct head *h)
 	}
 }
 
-/* Reads a directive and the white space after it. */
+/* Reads a directive and the white space that follows it. */
 static bool read_directive(struct head *h, const char *name)
 {
 	size_t len = strlen(name);
@@ -119,7 +119,7 @@ CUresult drv_accept_ptx(const char *ptx, struct diag_list *diags)
 	return CUDA_ERROR_INVALID_PTX;
 }
 
-/* True for the first that asks. */
+/* Returns true on the first call with this flag. */
 static bool is_first(bool *said)
 {
 	return !__atomic_exchange_n(said, true, __ATOMIC_RELAXED);

@@ -10,7 +10,7 @@
 #include "dev/cu.h"
 
 #define DRV_DEVICE_CC   90 /* sm_90 */
-#define DRV_PTX_VERSION 90 /* PTX ISA 9.0, that of CUDA 13.0 */
+#define DRV_PTX_VERSION 90 /* PTX ISA 9.0, the version of CUDA 13.0 */
 
 /* Checks the .version and .target of a PTX text, which ends in a zero byte. Returns CUDA_SUCCESS if
  * both are acceptable; the parser checks the rest. Otherwise returns
@@ -22,6 +22,6 @@ CUresult drv_accept_ptx(const char *ptx, struct diag_list *diags);
 /* A call of NVIDIA's CUDA runtime, which fails now. caller is an address in the code of the program
  * or library that has this runtime inside; the message names that file. */
 void drv_say_runtime(const void *caller);
-void drv_say_no_ptx(void); /* code without PTX for this device */
+void drv_say_no_ptx(void); /* reports that the code has no PTX for this device */
 
 #endif

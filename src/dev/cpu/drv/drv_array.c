@@ -128,7 +128,7 @@ CUresult cuArrayDestroy(CUarray array)
 
 	if (r == CUDA_SUCCESS)
 		r = drv_wait_alone(c);
-	/* Another thread may have destroyed it during the wait. */
+	/* Another thread may have destroyed the array during the wait. */
 	struct drv_array *a = drv_array_of(array);
 	if (r == CUDA_SUCCESS && a)
 		drv_array_destroy(a);

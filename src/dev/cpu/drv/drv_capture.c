@@ -20,7 +20,7 @@ static void set_deps(struct drv_stream *s, struct graph_node **deps, unsigned n)
 	s->n_deps = n;
 }
 
-/* Adds what is not there yet. */
+/* Adds those dependencies that the stream does not have yet. */
 static bool add_deps(struct drv_stream *s, struct graph_node *const *deps, size_t n)
 {
 	struct graph_node **all = malloc((s->n_deps + n + 1) * sizeof(*all));
@@ -227,7 +227,7 @@ CUresult capture_wait(struct drv_stream *s, struct drv_event *e)
 
 	while (cap && (cap != e->capture || cap->id != e->capture_id))
 		cap = cap->next;
-	if (!cap) /* the capture of that event has ended, or there was none */
+	if (!cap) /* the event belongs to no capture, or its capture has ended */
 		return s->capture ? capture_invalidate(s, CUDA_ERROR_STREAM_CAPTURE_ISOLATION)
 				  : CUDA_ERROR_CAPTURED_EVENT;
 	if (cap->invalidated)
@@ -243,7 +243,7 @@ CUresult capture_wait(struct drv_stream *s, struct drv_event *e)
 	return add_deps(s, e->deps.at, e->deps.len) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* ---- what a capture forbids ---- */
+/* ---- calls that are not allowed during a capture ---- */
 
 CUresult capture_unsafe(struct drv_ctx *c)
 {

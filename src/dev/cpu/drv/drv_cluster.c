@@ -66,7 +66,7 @@ CUresult drv_cluster_check(const struct drv_launch *l)
 
 /* ---- occupancy ---- */
 
-/* Finds the size of the clusters of a launch that is only asked about. */
+/* Finds the cluster size of a launch configuration, for occupancy queries. */
 static CUresult size_of_config(
 	const struct drv_func *f, const CUlaunchConfig *config, uint32_t ret_size[3])
 {
@@ -84,7 +84,7 @@ static CUresult size_of_config(
 	return is_single(ret_size) ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/* The size that the config asks for does not count, as in NVIDIA's driver. */
+/* Like NVIDIA's driver, this ignores the cluster size in the configuration. */
 CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction fn, const CUlaunchConfig *config)
 {
 	DRV_ENTER(c);

@@ -69,7 +69,7 @@ static bool copy_ok(
 	       side_ok(stream, src, c->src, s, &c->src_known);
 }
 
-/* The pageable source, as it is now. */
+/* Copies a pageable source to a staging buffer, so that the program can change it. */
 static CUresult stage_source(struct drv_copy *c)
 {
 	struct drv_copy in = *c;
@@ -126,7 +126,7 @@ static CUresult submit_copy(
 	return drv_submit(s, op);
 }
 
-/* The end of every copying call. */
+/* Checks a copy and submits it to a stream. All copying calls end here. */
 static CUresult copy_call(
 	CUstream stream, struct drv_copy *copy, enum side dst, enum side src, bool sync)
 {
@@ -153,7 +153,7 @@ static CUresult copy_plain(CUstream stream, uint64_t dst, uint64_t src, size_t b
 	return copy_call(stream, &c, dst_side, src_side, sync);
 }
 
-/* ---- one row ---- */
+/* ---- copies of one row ---- */
 
 CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
 {
@@ -231,7 +231,7 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, 
 	return copy_plain(stream, dst, src, bytes, SIDE_DEVICE, SIDE_DEVICE, false);
 }
 
-/* ---- boxes ---- */
+/* ---- copies of boxes ---- */
 
 static CUresult side_of(
 	CUmemorytype type, const void *host, CUdeviceptr device, enum side *ret, uint64_t *ret_base)
@@ -249,7 +249,7 @@ static CUresult side_of(
 		*ret = SIDE_ANY;
 		*ret_base = device;
 		return CUDA_SUCCESS;
-	case CU_MEMORYTYPE_ARRAY: /* they are gone by now */
+	case CU_MEMORYTYPE_ARRAY: /* the caller has already resolved arrays */
 		break;
 	}
 	return CUDA_ERROR_INVALID_VALUE;
@@ -275,7 +275,8 @@ static CUresult box_of(const CUDA_MEMCPY3D *m, struct drv_copy *ret, enum side *
 	if (r != CUDA_SUCCESS)
 		return r;
 	if (!m->WidthInBytes || !m->Height || !m->Depth) {
-		*ret = (struct drv_copy){.src = s, .dst = d}; /* empty, however large the others */
+		/* an empty copy, whatever the other sizes are */
+		*ret = (struct drv_copy){.src = s, .dst = d};
 		return CUDA_SUCCESS;
 	}
 	/* A pitch or height of 0 means that rows or planes are contiguous. */
@@ -390,7 +391,7 @@ CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D *copy, CUstream stream)
 	return box_call(stream, copy, false);
 }
 
-/* ---- sets ---- */
+/* ---- memsets ---- */
 
 bool drv_set_ok(const struct drv_set *s)
 {

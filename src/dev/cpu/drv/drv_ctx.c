@@ -113,7 +113,7 @@ static void destroy_object(struct obj *o)
 		drv_obj_remove(o);
 		graph_exec_unref(CONTAINER_OF(o, struct graph_exec, obj));
 		break;
-	default: /* goes with another one */
+	default: /* freed together with another object */
 		drv_obj_remove(o);
 		break;
 	}
@@ -136,7 +136,8 @@ static void empty_ctx(struct drv_ctx *c)
 			struct obj *next = o->next;
 			if (o->kind == order[i] && o != &c->legacy->obj) {
 				destroy_object(o);
-				next = c->all.next; /* others may have gone with it */
+				/* destroying it may have destroyed the next one as well */
+				next = c->all.next;
 			}
 			o = next;
 		}
@@ -180,7 +181,7 @@ void drv_ctx_destroy(struct drv_ctx *c)
 	free(c);
 }
 
-/* ---- primary ---- */
+/* ---- primary contexts ---- */
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev)
 {
@@ -267,7 +268,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *acti
 	return drv_leave(CUDA_SUCCESS);
 }
 
-/* ---- made and made current ---- */
+/* ---- creating contexts and making them current ---- */
 
 CUresult cuCtxCreate(CUcontext *ctx, unsigned int flags, CUdevice dev)
 {

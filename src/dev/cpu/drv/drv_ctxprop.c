@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Contexts: their properties, limits and synchronisation. */
+/* Properties, limits and synchronization of contexts. */
 #include "drv_ctx.h"
 #include "drv_func.h"
 #include "drv_graph.h"
@@ -20,7 +20,7 @@ static CUresult named_or_current(CUcontext ctx, struct drv_ctx **ret)
 	return CUDA_SUCCESS;
 }
 
-/* Of a context that has failed, too. */
+/* Also works for a context that has failed. */
 CUresult cuCtxGetDevice_v2(CUdevice *dev, CUcontext ctx)
 {
 	struct drv_ctx *c;

@@ -9,7 +9,7 @@
 #include "drv.h"
 
 #define DEVICE_NAME "heddle virtual GPU"
-#define PCI_BUS     0x7du /* of device 0; the others follow */
+#define PCI_BUS     0x7du /* PCI bus of device 0; other devices have the following numbers */
 
 CUresult cuDriverGetVersion(int *version)
 {
@@ -182,7 +182,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *id)
 	return CUDA_ERROR_INVALID_DEVICE;
 }
 
-/* Each device can access the memory of every other device. */
+/* Every device can access the memory of every other device. */
 CUresult cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer)
 {
 	CUresult r = check_device(can, dev);
@@ -200,7 +200,7 @@ CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attr, CUdevic
 
 	if (r != CUDA_SUCCESS)
 		return r;
-	if (src == dst || !drv_device_of(dst)) /* a device is no peer of itself */
+	if (src == dst || !drv_device_of(dst)) /* a device is not its own peer */
 		return CUDA_ERROR_INVALID_DEVICE;
 	switch (attr) {
 	case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
@@ -222,7 +222,7 @@ CUresult cuDeviceGetExecAffinitySupport(int *supported, CUexecAffinityType type,
 	return r;
 }
 
-/* Graphs allocate nothing. */
+/* Always 0, because graphs allocate no memory. */
 CUresult cuDeviceGetGraphMemAttribute(CUdevice dev, CUgraphMem_attribute attr, void *value)
 {
 	CUresult r = check_device(value, dev);

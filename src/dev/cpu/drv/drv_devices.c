@@ -21,7 +21,7 @@ void drv_device_uuid(unsigned number, CUuuid *ret)
 	memcpy(ret->bytes + 8, &h, 8);
 }
 
-/* ---- CUDA_VISIBLE_DEVICES ---- */
+/* ---- parsing CUDA_VISIBLE_DEVICES ---- */
 
 /* Returns true if the word is a prefix of the UUID's text form ("GPU-" and dashes included) that is
  * longer than "GPU-". Upper and lower case are the same. */
@@ -94,7 +94,7 @@ static unsigned list_visible(const char *text, unsigned n, unsigned ret[SM_MAX_D
 	return count;
 }
 
-/* ---- opened and left ---- */
+/* ---- opening and closing devices ---- */
 
 static int open_one(struct drv_device *d, unsigned number)
 {

@@ -34,7 +34,7 @@ static struct op_list {
 } copies, hosts, timed;
 static pthread_cond_t copy_cond = PTHREAD_COND_INITIALIZER, host_cond = PTHREAD_COND_INITIALIZER;
 static bool copy_thread_runs, host_thread_runs, kicked;
-static uint64_t activity; /* in serial mode: number of waits by host threads */
+static uint64_t activity; /* serial mode: counts the waits of host threads */
 
 static void list_push(struct op_list *l, struct drv_op *op)
 {
@@ -218,7 +218,7 @@ static struct vgpu_pool *earliest_pool(uint64_t *ret_ns)
 	return best;
 }
 
-/* One virtual clock for all devices. */
+/* Sets the virtual time, which all devices share. */
 static void set_now(uint64_t ns)
 {
 	for (unsigned i = 0; i < drv.n_devices; i++)
@@ -315,7 +315,7 @@ void drv_engine_spend(struct drv_op *op)
 		set_now(drv_now_ns() + cost_ns(op));
 }
 
-/* ---- entry points ---- */
+/* ---- functions of drv_engine.h ---- */
 
 static int start_thread(bool *runs, void *(*fn)(void *))
 {

@@ -10,15 +10,17 @@
 
 #include "drv_queue.h"
 
-void drv_engine_copy(struct drv_op *op); /* OP_COPY, OP_SET: done now or later */
-void drv_engine_host(struct drv_op *op); /* OP_HOST, OP_CALLBACK */
-void drv_engine_wake(void);              /* checks values that streams wait for, after a change */
-void drv_engine_wait(void);              /* a host thread waits for drv.changed */
+void drv_engine_copy(struct drv_op *op); /* executes an OP_COPY or OP_SET now, or queues it */
+void drv_engine_host(struct drv_op *op); /* queues an OP_HOST or OP_CALLBACK */
+/* Call it after memory changed: checks the values that streams wait for. */
+void drv_engine_wake(void);
+void drv_engine_wait(void); /* the calling host thread waits for drv.changed */
 /* Starts the thread that operations of this kind need, if it does not run yet. Call it before
  * queueing such an operation. If no thread can be started, reports this and returns
  * CUDA_ERROR_OPERATING_SYSTEM. */
 CUresult drv_engine_ready(enum op_kind kind, CUdevice dev);
-void drv_engine_spend(struct drv_op *op); /* serial mode: advances the time by that of a copy */
+/* Serial mode: advances virtual time by the duration of a copy. */
+void drv_engine_spend(struct drv_op *op);
 
 /* drv_launch.c */
 void drv_kernel_start(struct drv_op *op);

@@ -75,7 +75,7 @@ static CUresult record_event(CUevent event, struct drv_stream *s, bool external)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (external) {
 		op->record->refs = 1;
-		op->event = e; /* a graph node makes a new recording each time it runs */
+		op->event = e; /* a graph node creates a new record each time it runs */
 		return drv_submit(s, op);
 	}
 	drv_record_unref(e->record);

@@ -33,7 +33,7 @@ static CUresult get_attribute(const struct drv_func *f, CUfunction_attribute att
 	case CU_FUNC_ATTRIBUTE_NUM_REGS:
 		*value = (int)f->info.regs_per_thread;
 		break;
-	case CU_FUNC_ATTRIBUTE_PTX_VERSION: /* the virtual architecture, .target */
+	case CU_FUNC_ATTRIBUTE_PTX_VERSION: /* virtual architecture: the kernel's .target */
 		*value = (int)f->info.target;
 		break;
 	case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
@@ -46,7 +46,7 @@ static CUresult get_attribute(const struct drv_func *f, CUfunction_attribute att
 		*value = f->carveout;
 		break;
 	case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
-		*value = 0; /* a JIT option sets it, which has no effect here */
+		*value = 0; /* only a JIT option sets this, and it has no effect here */
 		break;
 	case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
 		*value = f->info.needs_cluster;
@@ -347,7 +347,7 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *threads, 
 	uint32_t max = f->info.max_threads, best = 0, best_threads = 0, best_blocks = 0;
 	if (limit && (uint32_t)limit < max)
 		max = (uint32_t)limit;
-	/* Of the sizes that keep the most threads resident, takes the largest. */
+	/* Chooses the largest of the sizes that keep the most threads resident. */
 	for (uint32_t n = (uint32_t)round_up(max, 32); n > 0; n -= 32) {
 		uint32_t t = MIN(n, max);
 		uint32_t b = likely_blocks_per_sm(f, t, shared_of ? shared_of((int)t) : shared);

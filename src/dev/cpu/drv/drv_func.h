@@ -14,7 +14,7 @@
  * in a stream. */
 CUresult drv_launch_op(struct drv_ctx *c, const struct drv_launch *shape, void **params,
 	void **extra, struct drv_op **ret);
-/* Checks a launch's sizes and attributes. */
+/* Checks the sizes and attributes of a launch. */
 CUresult drv_launch_check(const struct drv_launch *l);
 /* Copies the attributes that a graph's node keeps when its parameters are set (drv_graphattr.c). */
 void drv_attributes_copy(struct drv_launch *to, const struct drv_launch *from);
@@ -43,7 +43,7 @@ struct sm_demand drv_demand_of(const struct drv_func *f, uint32_t threads, uint3
 /* Returns how many of these blocks an SM holds, or 0 if they exceed the function's limits. */
 uint32_t drv_blocks_per_sm(const struct drv_func *f, uint32_t threads, size_t shared);
 
-/* Checks an API structure and converts it. */
+/* Checks a CUDA_MEMCPY3D and converts it to a struct drv_copy. */
 CUresult drv_copy_of_3d(const CUDA_MEMCPY3D *from, struct drv_copy *ret);
 bool drv_set_ok(const struct drv_set *s);
 

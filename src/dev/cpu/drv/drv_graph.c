@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Graphs: their nodes, and their execution. */
+/* Nodes of graphs, and the execution of graphs. */
 #include "drv_graph.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 static struct graph_run *runs; /* launches in flight */
 
-/* ---- data ---- */
+/* ---- creating and copying graphs ---- */
 
 struct drv_graph *graph_new(struct drv_ctx *c)
 {
@@ -176,7 +176,7 @@ static void start_node(struct graph_run *run, unsigned i)
 	/* An event node uses the event in the state it has when the node runs. */
 	if (op->event && !drv_get(op->event, OBJ_EVENT) &&
 		(op->kind == OP_RECORD || op->kind == OP_WAIT_EVENT))
-		op->event = NULL; /* destroyed since */
+		op->event = NULL; /* the event was destroyed after instantiation */
 	if (op->kind == OP_RECORD && op->event) {
 		drv_record_unref(op->record);
 		op->record = calloc(1, sizeof(*op->record));
@@ -275,7 +275,7 @@ bool graph_kick(void)
 			run->held.len--;
 			if (op->kind == OP_KERNEL)
 				(void)VEC_PUSH(&run->running, op);
-			drv_start(op); /* may end the run */
+			drv_start(op); /* this may end and free the run */
 			return true;
 		}
 	return false;

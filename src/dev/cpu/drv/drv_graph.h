@@ -13,7 +13,7 @@
 struct graph_node {
 	struct obj obj;
 	struct drv_graph *graph;
-	struct drv_op *op; /* template; its stream is NULL */
+	struct drv_op *op; /* copied for each launch; has no stream */
 	void **params;     /* pointers into op's parameters; NULL until the program asks for them */
 	VEC(struct graph_node *) deps;
 	unsigned index, mark;
@@ -27,7 +27,7 @@ struct drv_graph {
 struct exec_node {
 	struct drv_op *op;
 	unsigned n_deps, n_next;
-	unsigned *next; /* those that come after it */
+	unsigned *next; /* indices of the nodes that depend on this node */
 };
 
 /* An executable graph, shared by its handle and by launches in flight. */
@@ -40,14 +40,15 @@ struct graph_exec {
 	uint64_t flags;
 };
 
-/* One launch. */
+/* One launch of an executable graph. */
 struct graph_run {
 	struct graph_exec *exec;
-	struct drv_op *op; /* the stream's */
+	struct drv_op *op; /* the operation in the stream that launched the graph */
 	unsigned left, *waiting_for;
-	VEC(struct drv_op *) held; /* nodes whose own condition is not met yet */
+	/* nodes whose dependencies are done, but whose own condition is not met */
+	VEC(struct drv_op *) held;
 	VEC(struct drv_op *) running;
-	struct graph_run *next; /* in `runs` (drv_graph.c); run_end frees it */
+	struct graph_run *next; /* next in the list `runs` (drv_graph.c); run_end frees it */
 };
 
 struct capture {
@@ -59,7 +60,8 @@ struct capture {
 	uint64_t id;
 	bool invalidated;
 	VEC(struct drv_stream *) streams;
-	struct capture *next; /* in `captures` (drv_capture.c); capture_free frees it */
+	/* next in the list `captures` (drv_capture.c); capture_free frees it */
+	struct capture *next;
 };
 
 struct drv_graph *graph_new(struct drv_ctx *c);
@@ -84,8 +86,9 @@ CUresult capture_set_deps(
 	struct drv_stream *s, struct graph_node *const *deps, size_t n, bool replace);
 CUresult capture_end(struct drv_stream *s, struct drv_graph **ret);
 bool capture_fills(const struct drv_graph *g);
-void capture_leave(struct drv_stream *s); /* a stream goes while it is captured */
-/* Events in captures. */
+/* Removes a stream that is destroyed while it is captured. */
+void capture_leave(struct drv_stream *s);
+/* Recording and waiting for events during a capture. */
 CUresult capture_record(struct drv_stream *s, struct drv_event *e);
 CUresult capture_wait(struct drv_stream *s, struct drv_event *e);
 /* Call this first in functions that are unsafe during stream capture. Returns CUDA_SUCCESS if the
@@ -100,10 +103,11 @@ CUresult capture_invalidate(struct drv_stream *s, CUresult why);
 struct drv_event {
 	struct obj obj;
 	unsigned flags;
-	struct drv_record *record; /* the latest; NULL: never recorded */
-	struct capture *capture;   /* recorded in it … */
+	struct drv_record *record; /* the latest record; NULL: never recorded */
+	/* capture in which the event was recorded last; may have ended (capture_id) */
+	struct capture *capture;
 	uint64_t capture_id;
-	VEC(struct graph_node *) deps; /* … behind these */
+	VEC(struct graph_node *) deps; /* nodes of that capture that precede the event */
 };
 
 #endif

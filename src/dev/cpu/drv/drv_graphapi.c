@@ -9,7 +9,7 @@
 #include "drv_func.h"
 #include "drv_graph.h"
 
-/* ---- graphs and nodes ---- */
+/* ---- creating and changing graphs and nodes ---- */
 
 CUresult cuGraphCreate(CUgraph *graph, unsigned int flags)
 {
@@ -82,7 +82,7 @@ static CUresult add_node(CUgraphNode *node, CUgraph graph, const CUgraphNode *de
 	return added ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* keep: the node's launch so far, whose attributes stay; NULL: none. */
+/* `keep` is the node's present launch, whose attributes are kept; NULL: none. */
 static CUresult kernel_op(struct drv_ctx *c, const CUDA_KERNEL_NODE_PARAMS *p,
 	const struct drv_launch *keep, struct drv_op **ret)
 {
@@ -221,7 +221,7 @@ CUresult cuGraphAddChildGraphNode(
 			free(op);
 			op = NULL;
 		} else {
-			drv_obj_remove(&op->exec->obj); /* nobody's handle */
+			drv_obj_remove(&op->exec->obj); /* the child graph has no handle */
 		}
 	}
 	return drv_leave(add_node(node, graph, deps, n, c, op));
@@ -323,7 +323,7 @@ CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PAR
 	return drv_leave(n ? set_kernel(c, n->op, params) : CUDA_ERROR_INVALID_VALUE);
 }
 
-/* Makes n->params point to each of the kernel's parameters. */
+/* Makes n->params point to the kernel's parameters, one pointer for each. */
 static CUresult find_params(struct graph_node *n)
 {
 	const struct vgpu_kernel_info *info = &n->op->launch.func->info;
@@ -445,7 +445,7 @@ CUresult cuGraphExecDestroy(CUgraphExec exec)
 	if (!e)
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
 	drv_obj_remove(&e->obj);
-	graph_exec_unref(e); /* launches in flight keep it */
+	graph_exec_unref(e); /* launches in flight hold their own references */
 	return drv_leave(CUDA_SUCCESS);
 }
 

@@ -24,7 +24,7 @@ void drv_attributes_copy(struct drv_launch *to, const struct drv_launch *from)
 	to->priority = from->priority;
 }
 
-/* Replaces the attributes if the launch is valid with them. */
+/* Replaces the attributes if the launch would be valid with the new ones. */
 static CUresult take_launch(struct drv_launch *to, const struct drv_launch *with)
 {
 	CUresult r = drv_launch_check(with);

@@ -27,7 +27,7 @@ const int heddle_cpu_marker = 1;
 
 /* ---- handles ---- */
 
-static struct hash_map handles; /* of struct obj; under the driver's lock */
+static struct hash_map handles; /* handle -> struct obj; protected by the driver's lock */
 
 bool drv_obj_add_at(const void *handle, struct obj *o)
 {
@@ -70,14 +70,14 @@ void *drv_get(const void *h, enum obj_kind kind)
 	return o && o->kind == kind ? o : NULL;
 }
 
-/* ---- in and out ---- */
+/* ---- entering and leaving the driver ---- */
 
 /* The thread's cancellation state from before it entered the driver, which is restored when it
  * leaves the driver. Inside the driver cancellation is disabled, because a cancelled thread would
  * keep the lock. */
 static _Thread_local int cancel_state;
-static unsigned outside; /* threads that wait to enter */
-static uint64_t came_in; /* number of entries, under the lock */
+static unsigned outside; /* number of threads that wait to enter the driver */
+static uint64_t came_in; /* number of entries so far; protected by the driver's lock */
 
 static void lock_drv(void)
 {
@@ -144,7 +144,7 @@ CUresult drv_enter_adding(struct drv_ctx **ret)
 
 	while ((r = drv_enter(ret)) == CUDA_SUCCESS && (*ret)->alone) {
 		drv_engine_wait();
-		unlock_drv(); /* the context may be gone */
+		unlock_drv(); /* the context may have been destroyed */
 	}
 	return r;
 }
@@ -155,7 +155,7 @@ CUresult drv_leave(CUresult r)
 	return r;
 }
 
-/* ---- beginning and end ---- */
+/* ---- initialization, fork, exit ---- */
 
 /* Makes the driver uninitialized in a child after fork, because the child has none of the driver's
  * threads. In the child cuInit fails, too. At the fork another thread may have held the lock in the
@@ -196,7 +196,7 @@ static void report_open(int error)
 
 static CUresult init_device(void)
 {
-	if (drv.first) /* a child after fork */
+	if (drv.first) /* this process is a child after a fork */
 		return CUDA_ERROR_NOT_INITIALIZED;
 	const char *options = secure_getenv("HEDDLE_VGPU");
 	if (sm_config_parse(options, &drv.config) != 0)

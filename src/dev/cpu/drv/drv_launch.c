@@ -97,11 +97,11 @@ static uint64_t serial_timer(void *user)
 void drv_kernel_start(struct drv_op *op)
 {
 	const struct drv_launch *l = &op->launch;
-	/* A graph can outlive the module of its kernel. */
+	/* A graph can outlive the module that contains its kernel. */
 	bool gone = !drv_get(l->func, OBJ_FUNC);
 	struct kernel_run *k = gone ? NULL : calloc(1, sizeof(*k));
 
-	/* For a kernel in a graph, this was not checked before. */
+	/* For a graph's kernel this was not checked earlier. */
 	CUresult r = drv_engine_ready(OP_KERNEL, op->ctx->dev);
 	if (gone)
 		r = CUDA_ERROR_INVALID_HANDLE;
@@ -245,7 +245,7 @@ CUresult drv_launch_op(struct drv_ctx *c, const struct drv_launch *shape, void *
 	return CUDA_SUCCESS;
 }
 
-/* ---- the launch calls ---- */
+/* ---- API calls that launch kernels ---- */
 
 struct launch_extras {
 	bool has_priority;

@@ -27,7 +27,7 @@ static CUresult result_of(int e)
 	}
 }
 
-/* ---- what there is ---- */
+/* ---- looking up allocations ---- */
 
 struct drv_alloc *drv_alloc_of(uint64_t addr)
 {
@@ -121,7 +121,7 @@ static CUresult alloc_device(struct drv_ctx *c, CUdevice dev, enum alloc_kind ki
 	return r;
 }
 
-/* ---- device ---- */
+/* ---- device memory ---- */
 
 CUresult cuMemGetInfo(size_t *free_bytes, size_t *total)
 {
@@ -220,7 +220,7 @@ static CUresult free_after_work(uint64_t addr, bool host, bool registered)
 	CUresult r = capture_unsafe(c);
 	if (r == CUDA_SUCCESS)
 		r = drv_wait_alone(c);
-	/* Another thread may have freed it during the wait. */
+	/* Another thread may have freed the memory during the wait. */
 	a = find_freeable(addr, host);
 	if (r == CUDA_SUCCESS && a)
 		drv_alloc_destroy(a);
@@ -254,7 +254,7 @@ CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *bytes, CUdeviceptr ptr)
 	return drv_leave(CUDA_SUCCESS);
 }
 
-/* ---- host ---- */
+/* ---- host memory ---- */
 
 CUresult cuMemHostAlloc(void **p, size_t bytes, unsigned int flags)
 {

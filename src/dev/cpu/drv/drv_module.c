@@ -19,7 +19,7 @@
 
 #define MAX_PTX_BYTES ((size_t)512 << 20)
 
-/* ---- from an image to PTX ---- */
+/* ---- finding the PTX in an image ---- */
 
 static CUresult result_of_image(int e)
 {
@@ -50,7 +50,7 @@ CUresult drv_code_of(const void *image, char **ret_ptx, size_t *ret_len)
 		if (r)
 			return result_of_image(r);
 		if (pick.ptx) {
-			*ret_ptx = pick.ptx; /* taken over */
+			*ret_ptx = pick.ptx; /* the caller now owns it */
 			*ret_len = pick.ptx_len;
 			return CUDA_SUCCESS;
 		}
@@ -62,12 +62,12 @@ CUresult drv_code_of(const void *image, char **ret_ptx, size_t *ret_len)
 	}
 }
 
-/* ---- JIT options: only the log buffers have an effect ---- */
+/* ---- JIT options (only the log buffers have an effect) ---- */
 
 struct jit_log {
 	char *error, *info;
 	unsigned error_bytes, info_bytes;
-	void **error_size, **info_size; /* where the length written goes */
+	void **error_size, **info_size; /* where to store the number of bytes written */
 };
 
 static CUresult jit_options(
@@ -171,7 +171,7 @@ static void play_compiler(const char *ptx, size_t len)
 	}
 }
 
-/* Loads a PTX text that a device's compiler would take. */
+/* Loads PTX, and checks the limits that a device's compiler would check. */
 static int load_code(const char *ptx, size_t len, struct diag_list *diags, struct vgpu_module **ret)
 {
 	struct vgpu_module *m;
@@ -234,7 +234,7 @@ static CUresult decode_image(const void *image, struct jit_log *log, struct vgpu
 	return e == -EINVAL ? CUDA_ERROR_INVALID_PTX : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* ---- modules as objects ---- */
+/* ---- lifetime of modules ---- */
 
 void drv_module_destroy(struct drv_module *m)
 {
@@ -251,7 +251,7 @@ void drv_module_destroy(struct drv_module *m)
 	free(m);
 }
 
-/* Those that a new kernel has. */
+/* Sets the default attributes of a new kernel. */
 static void set_attributes(struct drv_func *f)
 {
 	f->max_dynamic_shared = 48 * 1024 - (int)MIN(f->info.static_shared_bytes, 48 * 1024);
@@ -408,7 +408,8 @@ static CUresult read_file(const char *path, char **ret)
 			break;
 	}
 	fclose(f);
-	memset(buf + len, 0, 64); /* PTX ends at a NUL, and headers can be read as a whole */
+	/* the PTX text needs a final NUL; image headers need readable bytes after short data */
+	memset(buf + len, 0, 64);
 	*ret = buf;
 	return CUDA_SUCCESS;
 }

@@ -33,7 +33,7 @@ static struct drv_pool *default_pool(CUdevice dev)
 	struct drv_pool **p = &drv.device[dev].default_pool;
 
 	if (!*p && (*p = pool_new(dev)) != NULL)
-		for (int i = 1; i <= 3; i++) /* the three ways of reuse */
+		for (int i = 1; i <= 3; i++) /* enable the three ways to reuse memory */
 			(*p)->attr[i] = 1;
 	return *p;
 }
@@ -190,7 +190,7 @@ CUresult cuMemFreeAsync(CUdeviceptr ptr, CUstream stream)
 	return drv_leave(drv_submit(s, op));
 }
 
-/* ---- pointers ---- */
+/* ---- pointer attributes ---- */
 
 static CUresult device_attribute(void *data, CUpointer_attribute attr, const struct drv_alloc *a)
 {
@@ -259,7 +259,7 @@ static CUresult pointer_attribute(void *data, CUpointer_attribute attr, uint64_t
 	}
 	if (a)
 		return device_attribute(data, attr, a);
-	/* A module's variable. */
+	/* The address may be in a variable of a module. */
 	if (!vgpu_mem_find(drv.mem, ptr, &base, &bytes, &host))
 		return CUDA_ERROR_INVALID_VALUE;
 	struct drv_alloc global = {.kind = ALLOC_DEVICE, .addr = base, .bytes = bytes};

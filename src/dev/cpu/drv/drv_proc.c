@@ -32,7 +32,7 @@ static const struct form {
 	{#symbol, since, (void *)name, SHAPE_##flags(symbol)},
 #include "dev/cu_api.def"
 #undef CU_FN
-	/* The function's name since CUDA 12. */
+	/* The name that cuGraphInstantiate has had since CUDA 12. */
 	{"cuGraphInstantiate", 12000, (void *)cuGraphInstantiate, NULL},
 };
 

@@ -59,7 +59,7 @@ void drv_op_free(struct drv_op *op)
 	free(op);
 }
 
-/* ---- when may an op start ---- */
+/* ---- conditions for starting an op ---- */
 
 /* Returns true if the legacy stream's rule lets the op start. The legacy stream waits for earlier
  * work of all blocking streams, and blocking streams wait for earlier work of the legacy stream. */
@@ -90,7 +90,7 @@ static bool is_met(const struct drv_value *v)
 		want = (uint32_t)want;
 	}
 	switch (v->flags & 3) {
-	case CU_STREAM_WAIT_VALUE_GEQ: /* cyclic */
+	case CU_STREAM_WAIT_VALUE_GEQ: /* compares modulo 2^32 or 2^64 */
 		return v->wide ? (int64_t)(now - want) >= 0
 			       : (int32_t)((uint32_t)now - (uint32_t)want) >= 0;
 	case CU_STREAM_WAIT_VALUE_EQ:
@@ -111,10 +111,10 @@ static bool value_there(const struct drv_value *v)
 bool drv_value_met(const struct drv_value *v)
 {
 	if (!value_there(v))
-		return true; /* ends it, with an error */
+		return true; /* so that the op ends with an error */
 	if (!is_met(v))
 		return false;
-	/* later ops see stores that a fence ordered before the value */
+	/* an acquire fence: later ops see the stores that precede the value's store */
 	vgpu_fence(__ATOMIC_ACQUIRE);
 	return true;
 }
@@ -132,7 +132,7 @@ static bool may_start(const struct drv_op *op)
 	return true;
 }
 
-/* ---- the list of streams with work ---- */
+/* ---- list of the streams that have work ---- */
 
 static void activate_stream(struct drv_stream *s)
 {
@@ -140,7 +140,7 @@ static void activate_stream(struct drv_stream *s)
 		return;
 	s->is_active = true;
 	struct drv_stream **at = &s->obj.ctx->active;
-	while (*at) /* appends, so that serial mode is fair */
+	while (*at) /* appends the stream, so serial mode treats all streams fairly */
 		at = &(*at)->next_active;
 	s->next_active = NULL;
 	*at = s;
@@ -167,7 +167,7 @@ static void pop_op(struct drv_stream *s)
 	}
 }
 
-/* ---- starting and ending ---- */
+/* ---- starting and completing ops ---- */
 
 void drv_complete(struct drv_op *op)
 {
@@ -190,7 +190,7 @@ void drv_complete(struct drv_op *op)
 	if (s)
 		pop_op(s);
 	if (run)
-		graph_node_done(run, node); /* looks at the op */
+		graph_node_done(run, node); /* reads the op, so call it before freeing the op */
 	if (!keep)
 		drv_op_free(op);
 	pthread_cond_broadcast(&drv.changed);
@@ -323,7 +323,7 @@ static bool kick_ctx(struct drv_ctx *c)
 		}
 		drv_start(op);
 		any = true;
-		/* The list may have changed under us. */
+		/* Starting the op may have changed the list. */
 		next = c->active;
 	}
 	return any;

@@ -13,7 +13,8 @@
 
 #include "drv.h"
 
-#define DRV_GREATEST_PRIORITY (-5) /* the API: lower is more urgent; 0 is the least */
+/* as in the API: lower numbers are more urgent, 0 is the least urgent */
+#define DRV_GREATEST_PRIORITY (-5)
 
 /* One recording of an event. The event, the op that records it, and the ops that wait for it share
  * this object. */
@@ -50,14 +51,14 @@ struct drv_copy {
 };
 struct drv_set {
 	uint64_t dst;
-	size_t pitch, width, height; /* width in elements */
+	size_t pitch, width, height; /* width in elements, not bytes */
 	uint32_t value;
 	unsigned element; /* bytes */
 };
 struct drv_launch {
 	struct drv_func *func;
 	uint32_t grid[3], block[3], shared;
-	uint32_t cluster[3]; /* of the launch's attribute; zeros: none */
+	uint32_t cluster[3]; /* cluster size from the launch's attribute; zeros: none given */
 	bool cooperative;
 	int priority;
 	uint32_t param_bytes;
@@ -72,14 +73,14 @@ struct drv_value {
 struct drv_op {
 	enum op_kind kind;
 	struct drv_ctx *ctx;
-	struct drv_stream *stream; /* NULL: a graph's node */
+	struct drv_stream *stream; /* NULL for a node of a graph */
 	/* next: in drv_stream.head. engine_next: in one list of drv_engine.c (copies, hosts, timed)
 	 * while it runs there. drv_op_free frees it after it is done. */
 	struct drv_op *next, *engine_next;
-	uint64_t seq, due_ns; /* due: serial mode, the virtual time when it ends */
+	uint64_t seq, due_ns; /* due_ns: in serial mode, the virtual time when the op ends */
 	bool started, done;
 	uint64_t hold[2]; /* memory that a copy or memset keeps while it runs (vgpu_mem_hold) */
-	bool by_caller;   /* the waiting thread executes and frees the op */
+	bool by_caller;   /* the waiting host thread executes the op and frees it */
 	struct graph_run *graph_run;
 	unsigned node;
 	union {
@@ -96,7 +97,8 @@ struct drv_op {
 		};
 		struct {
 			struct drv_record *record;
-			struct drv_event *event; /* a graph's record or wait; not held */
+			/* for a graph's record or wait node; holds no reference */
+			struct drv_event *event;
 		};
 		struct drv_value value;
 		struct drv_alloc *alloc;
@@ -107,14 +109,14 @@ struct drv_op {
 struct drv_stream {
 	struct obj obj;
 	unsigned flags;
-	int priority; /* the API's: lower is more urgent */
+	int priority; /* as in the API: lower numbers are more urgent */
 	uint64_t id;
 	bool legacy, destroyed, is_active;
 	struct drv_op *head, *tail;
-	struct drv_stream *next_active; /* in drv_ctx.active while it has ops */
-	uint64_t last_ns;               /* end of the last op */
+	struct drv_stream *next_active; /* next in drv_ctx.active, while the stream has ops */
+	uint64_t last_ns;               /* time at which the last op ended */
 	struct capture *capture;
-	struct graph_node **deps; /* while captured: nodes on which the next node depends */
+	struct graph_node **deps; /* during a capture: nodes on which the next node depends */
 	unsigned n_deps;
 	CUsynchronizationPolicy sync_policy;
 };
@@ -127,9 +129,9 @@ CUresult drv_submit(struct drv_stream *s, struct drv_op *op);
 /* Appends op, waits until it can start, executes it in this thread and frees it. Returns the
  * context's sticky error. If the context has failed, op is not executed. */
 CUresult drv_do(struct drv_stream *s, struct drv_op *op);
-void drv_start(struct drv_op *op);    /* its turn has come */
-void drv_complete(struct drv_op *op); /* it has ended */
-void drv_kick(void);                  /* starts whatever can start */
+void drv_start(struct drv_op *op);    /* call it when the op's turn has come */
+void drv_complete(struct drv_op *op); /* call it when the op has ended */
+void drv_kick(void);                  /* starts all ops that can start */
 uint64_t drv_last_seq(void);
 
 /* These functions wait in the calling thread until work has ended. They release the lock while they
@@ -138,7 +140,7 @@ CUresult drv_wait_stream(struct drv_stream *s);
 CUresult drv_wait_ctx(struct drv_ctx *c);
 CUresult drv_wait_record(struct drv_ctx *c, struct drv_record *r);
 bool drv_stream_idle(const struct drv_stream *s, uint64_t up_to_seq);
-void drv_poll(void); /* serial mode: a query lets virtual time pass */
+void drv_poll(void); /* serial mode: lets virtual time pass when the program queries */
 /* Marks the context as failed and cancels its running kernels. Its other ops then end without being
  * executed, except for frees and callbacks, which still happen. */
 void drv_fail(struct drv_ctx *c, CUresult error);

@@ -22,7 +22,7 @@ void drv_report(const char *fmt, ...)
 	int fd = STDERR_FILENO;
 	va_list ap;
 
-	/* Before cuInit. */
+	/* cuInit has not set the destination yet. */
 	if (!*report && sm_config_parse(secure_getenv("HEDDLE_VGPU"), &early) == 0)
 		report = early.report;
 	if (!strcmp(report, "none"))
@@ -39,7 +39,7 @@ void drv_report(const char *fmt, ...)
 			return;
 	}
 	ssize_t done = write(fd, line, (size_t)n);
-	(void)done; /* an error cannot be reported anywhere */
+	(void)done; /* there is nowhere to report a failed write */
 	if (fd != STDERR_FILENO)
 		close(fd);
 }

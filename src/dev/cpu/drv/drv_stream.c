@@ -16,7 +16,7 @@ _Thread_local int drv_per_thread;
 struct own_stream {
 	uint64_t ctx_id;
 	struct drv_stream *stream;
-	struct own_stream *next; /* in the thread's list (own_key); thread_ends frees it */
+	struct own_stream *next; /* next in the thread's list (own_key); thread_ends frees it */
 };
 static pthread_key_t own_key;
 static pthread_once_t own_once = PTHREAD_ONCE_INIT;
@@ -317,7 +317,7 @@ CUresult cuStreamCopyAttributes(CUstream dst, CUstream src)
 	return drv_leave(CUDA_SUCCESS);
 }
 
-/* ---- values in memory ---- */
+/* ---- waiting for and writing values in memory ---- */
 
 static CUresult drv_value_op(struct drv_stream *s, enum op_kind kind, uint64_t addr, uint64_t value,
 	unsigned flags, bool wide)
@@ -355,7 +355,7 @@ CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, uint32_t value, 
 CUresult cuWaitExternalSemaphoresAsync(const CUexternalSemaphore *semaphores,
 	const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *params, unsigned int n, CUstream stream)
 {
-	return CUDA_ERROR_NOT_SUPPORTED; /* there are none */
+	return CUDA_ERROR_NOT_SUPPORTED; /* the device has no external semaphores */
 }
 
 CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, uint64_t value, unsigned int flags)

@@ -13,7 +13,7 @@
 #include "drv_func.h"
 
 #define KNOWN_TEXTURE_FLAGS       (CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES)
-#define CU_TRSF_DISABLE_TRILINEAR 0x20 /* says nothing without mipmaps */
+#define CU_TRSF_DISABLE_TRILINEAR 0x20 /* has no effect without mipmaps */
 
 struct drv_image {
 	struct obj obj;
@@ -101,7 +101,7 @@ static CUresult image_resource(struct vgpu_image *im, const CUDA_RESOURCE_DESC *
 	return CUDA_ERROR_INVALID_VALUE;
 }
 
-/* The border has the texels' format. */
+/* Rounds the border color to a value that the texel format can represent. */
 static float border_of(const struct vgpu_image *im, float v)
 {
 	bool is_signed = im->kind == VIMG_SIGNED;
@@ -185,7 +185,7 @@ static struct drv_image *image_of(uint64_t handle, bool is_surface)
 	return i && i->is_surface == is_surface ? i : NULL;
 }
 
-/* Kernels in flight may still use it. */
+/* Waits for running kernels, which may use the image, before destroying it. */
 static CUresult image_end(uint64_t handle, bool is_surface)
 {
 	DRV_ENTER(c);

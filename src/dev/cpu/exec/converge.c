@@ -67,11 +67,11 @@ typedef VEC(struct pair) pairs;
 struct finder {
 	const struct ptx_func *f;
 	struct cfg *g;
-	uint32_t *header_of; /* of blocks behind the exit */
-	uint8_t *seen;       /* scratch, of each block */
+	uint32_t *header_of; /* indexed by blocks that follow the exit block; see real_block */
+	uint8_t *seen;       /* scratch, one per block */
 	uint8_t *reached;
 	uint32_t *stack;
-	uint8_t *uniform; /* branches that are assumed uniform */
+	uint8_t *uniform; /* for each block: its branch is assumed to be uniform */
 	uint8_t *is_meet;
 	pairs parts;
 	bool failed;
@@ -92,7 +92,7 @@ static void add_pair(struct finder *w, pairs *to, uint32_t block, uint32_t at)
 		w->failed = true;
 }
 
-/* ---- where all ways meet ---- */
+/* ---- finding where all paths meet ---- */
 
 /* Counts, for each block, from how many of the start blocks a path leads to it within one iteration
  * of each loop. Counts stop at 2. */
@@ -186,7 +186,7 @@ static void find_postdoms(struct finder *w)
 	}
 }
 
-/* ---- branches that are assumed to be uniform ---- */
+/* ---- finding branches that are assumed uniform ---- */
 
 /* Returns 0 if the block contains no block barrier, 1 for a barrier that diverged lanes can
  * execute, 2 for an aligned barrier. */

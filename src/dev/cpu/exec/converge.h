@@ -9,16 +9,16 @@
 #include "dev/cpu/vgpu.h"
 #include "ptx/ptx.h"
 
-/* A list of blocks for each block. */
+/* For each block, a list of blocks. */
 struct converge_lists {
-	uint32_t *first, *at; /* block b: at[first[b]] up to at[first[b + 1]] */
+	uint32_t *first, *at; /* the list of block b is at[first[b]] to at[first[b + 1] - 1] */
 };
 /* The convergence points of a function. Blocks are numbered as in src/cfg. Block n - 1 is the end
  * of the function, where lanes wait before they return. */
 struct converge {
 	uint32_t n;
-	uint8_t *meets;              /* of each block: lanes wait before it */
-	struct converge_lists parts; /* where lanes that diverge at a block's end will wait */
+	uint8_t *meets;              /* for each block: whether lanes wait before it */
+	struct converge_lists parts; /* for each block: where lanes that diverge at its end wait */
 };
 int vgpu_find_converge(struct arena *a, const struct ptx_func *f, struct converge *ret);
 
@@ -28,6 +28,7 @@ struct cfg;
  * to the loop header (*ret_header_of)[block]. */
 int vgpu_converge_graph(
 	struct arena *a, const struct ptx_func *f, struct cfg **ret, uint32_t **ret_header_of);
-bool vgpu_only_ends(const struct cfg *g, uint32_t b); /* true if the block only ends the thread */
+/* True if the block does nothing but end the thread. */
+bool vgpu_only_ends(const struct cfg *g, uint32_t b);
 
 #endif

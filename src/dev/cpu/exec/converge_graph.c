@@ -20,12 +20,12 @@ struct edge {
 
 struct maker {
 	struct cfg *g;
-	uint8_t *seen; /* scratch, of each block */
+	uint8_t *seen; /* scratch, one per block */
 	uint32_t *stack;
 	VEC(struct edge) dropped;
 };
 
-/* ---- the ends of threads ---- */
+/* ---- blocks that end a thread ---- */
 
 /* Returns true if leaving the function at this block ends the thread. */
 static bool ends_thread(const struct cfg *g, uint32_t b)
@@ -171,7 +171,7 @@ static bool mark_loop(struct maker *w, uint32_t header)
 	return any;
 }
 
-/* Exits of the loop that is marked. */
+/* Makes the exits of the marked loop the successors of `latch`. */
 static int exits_of(struct maker *w, struct arena *a, struct cfg_block *latch)
 {
 	const struct cfg *g = w->g;

@@ -16,7 +16,7 @@
 
 #include "weak.h"
 
-#define QUANTUM 500 /* warp instructions per turn of a warp */
+#define QUANTUM 500 /* warp instructions that a warp executes per turn */
 
 static uint64_t turns_seed;
 
@@ -49,7 +49,7 @@ static void fill_memory(struct vgpu_block *b, void *at, size_t bytes)
 /* Fills a frame's registers and local memory with random values (see vgpu_set_garbage). */
 static void fill_frame(struct vgpu_block *b, struct vframe *f)
 {
-	uint32_t fixed = sizeof(uint32_t); /* the predicate that is always true */
+	uint32_t fixed = sizeof(uint32_t); /* the predicate at offset 0, which is always true */
 
 	fill_memory(b, f->regs + fixed, f->fn->reg_bytes - fixed);
 	fill_memory(b, f->local, (size_t)f->fn->local_bytes * LANES);
@@ -72,7 +72,7 @@ struct vframe *vx_frame_new(struct vgpu_block *b, const struct vfunc *fn)
 	f->fn = fn;
 	f->regs = (char *)(((uintptr_t)(f + 1) + 63) & ~(uintptr_t)63);
 	f->local = f->regs + fn->reg_bytes;
-	*(uint32_t *)f->regs = ~0u; /* the predicate that is always true */
+	*(uint32_t *)f->regs = ~0u; /* the predicate at offset 0, which is always true */
 	if (b->garbage)
 		fill_frame(b, f);
 	return f;
@@ -122,7 +122,7 @@ void vx_remove(struct vx *x, struct vfrag *f)
 		*f = *last;
 }
 
-/* Less comes first. */
+/* Returns true if fragment a comes before b in code order. */
 static bool comes_before(const struct vfrag *a, const struct vfrag *b)
 {
 	if (a->frame->depth != b->frame->depth)
@@ -198,8 +198,8 @@ static inline bool run_counted(struct vx *x, uint64_t *counts)
 	while (in && x->left) {
 		x->mask = x->active & (VX_PRED(x, in->guard) ^ in->guard_xor);
 		if (!(in->flags & VI_PSEUDO)) {
-			/* The whole warp, mostly; a host without an instruction for it counts
-			 * bits in a function. */
+			/* Usually the whole warp is active. Counting bits is slow on hosts without
+			 * such an instruction. */
 			x->threads += x->active == UINT32_MAX
 					      ? LANES
 					      : (uint64_t)__builtin_popcount(x->active);
@@ -400,7 +400,7 @@ void vgpu_block_reset(struct vgpu_block *b, uint64_t block_index)
 		for (uint32_t i = 0; i < w->n; i++) {
 			struct vframe *g = w->frag[i].frame, *parent;
 
-			/* Frees the frames of callees that remain after a fault. */
+			/* After a fault, frees the frames of callees that have not returned. */
 			for (; g != f && g->lanes; g = parent) {
 				parent = g->parent;
 				g->lanes = 0;

@@ -17,17 +17,18 @@
 
 #define LANES         32
 #define VGPU_BARRIERS 16
-#define VX_CLUSTER    VGPU_BARRIERS /* the barrier of a cluster (a single block here) */
+/* index of the cluster's barrier; a cluster is one block here */
+#define VX_CLUSTER    VGPU_BARRIERS
 #define VX_SPIN_LIMIT 20000
 #define MAX_DEPTH     2000
-#define MAX_STACK     (512u << 10) /* local memory a thread, bytes */
+#define MAX_STACK     (512u << 10) /* limit of local memory per thread, in bytes */
 
 struct vframe {
-	struct vframe *parent; /* or the next one of the free list */
+	struct vframe *parent; /* caller's frame; in the free list: the next free frame */
 	const struct vfunc *fn;
-	const struct vinsn *call; /* the caller's call instruction */
-	uint32_t lanes;           /* lanes that have not returned */
-	/* local_start: offset of this frame in a lane's local memory */
+	const struct vinsn *call; /* call instruction in the caller */
+	uint32_t lanes;           /* lanes that have not returned yet */
+	/* local_start: offset of the frame in each lane's local memory */
 	uint32_t depth, local_start;
 	char *regs, *local;
 };
@@ -35,8 +36,8 @@ struct vframe {
 enum vfrag_state {
 	VF_READY,
 	VF_BARRIER,  /* at a block barrier */
-	VF_SYNC,     /* waits for other lanes of the warp at an operation */
-	VF_CONVERGE, /* where lanes that parted meet again */
+	VF_SYNC,     /* waits at a warp operation for other lanes */
+	VF_CONVERGE, /* waits at a convergence point for other lanes */
 };
 
 struct vfrag {
@@ -44,41 +45,41 @@ struct vfrag {
 	uint8_t state, barrier;
 	const struct vinsn *pc;
 	struct vframe *frame;
-	uint64_t ran; /* turn of the warp in which it last ran */
+	uint64_t ran; /* number of the warp's turn in which the fragment last ran */
 };
 
 struct vconv { /* lanes that diverged, and the point where they wait for each other */
 	const struct vinsn *at;
 	const struct vframe *frame;
-	uint32_t mask; /* without those that exited */
+	uint32_t mask; /* lanes that have not exited */
 };
 
 enum vwarp_turn {
-	VW_IN_ORDER,   /* the fragment that is first in code order runs */
-	VW_NEXT_SLICE, /* the fragment that has waited longest runs */
-	VW_SAME_SLICE, /* the fragment that ran last continues its time slice */
+	VW_IN_ORDER,   /* run the fragment that comes first in code order */
+	VW_NEXT_SLICE, /* run the fragment that has waited longest */
+	VW_SAME_SLICE, /* run the fragment that ran last, which continues its time slice */
 };
 
 struct vwarp {
 	uint32_t index, existing, live;
-	uint32_t n, waiting; /* fragments; those in VF_SYNC */
-	uint32_t cluster;    /* lanes that arrived at the cluster's barrier */
-	bool asleep;         /* gave the rest of this step away */
+	uint32_t n, waiting; /* number of fragments; number of fragments in VF_SYNC */
+	uint32_t cluster;    /* lanes that have arrived at the cluster barrier */
+	bool asleep;         /* the warp gave up the rest of this step */
 	bool progress;
 	uint8_t slicing; /* enum vwarp_turn */
-	uint32_t spin;   /* grows while the same fragments loop */
+	uint32_t spin;   /* grows while the same fragments keep looping */
 	struct vpolls polls;
 	uint64_t turns, sleep_ns;
-	struct vconv *conv; /* malloc'ed */
+	struct vconv *conv; /* from malloc */
 	uint32_t n_conv, cap_conv;
 	struct vfrag frag[LANES];
 	uint32_t tid[3][LANES];
 };
 
 struct vbarrier {
-	uint32_t expected; /* threads; 0: all threads that have not exited */
+	uint32_t expected; /* number of threads; 0: all threads that have not exited */
 	uint32_t arrived;
-	bool in_use, aligned; /* aligned: all arrivals so far used the aligned form */
+	bool in_use, aligned; /* aligned: all arrivals so far used the .aligned form */
 	uint32_t popc, and_all, or_any;
 };
 
@@ -90,27 +91,27 @@ struct vgpu_block {
 	uint32_t ctaid[3], smid, slot;
 	uint32_t n_warps, n_threads, live_threads, shared_bytes, own_shared_bytes;
 	uint32_t turn; /* the warp that runs next */
-	/* random, garbage: seeds of turns and of contents, 0: none */
+	/* seeds of turns (random) and of initial contents (garbage); 0: none */
 	uint64_t random, n_turns, garbage;
 	char *shared;
 	struct vwarp *warps;
 	struct vgpu_range *ranges;
-	struct vframe **free_frames; /* by function */
-	struct vframe **entry;       /* by warp */
-	struct weak *weak;           /* NULL: memory is not */
+	struct vframe **free_frames; /* for each function: list of free frames */
+	struct vframe **entry;       /* for each warp: the kernel's frame */
+	struct weak *weak;           /* NULL: memory is not weak (weak.h) */
 	struct vbarrier barrier[VGPU_BARRIERS + 1];
 	struct vgpu_fault fault;
 };
 
 struct vx {
-	char *base[2]; /* registers; constants less one */
+	char *base[2]; /* [0]: registers; [1]: constants, minus 1 because their offsets are odd */
 	uint32_t mask, active;
 	struct vgpu_block *b;
 	struct vwarp *w;
 	struct vfrag *f;
-	uint64_t quantum, left; /* warp instructions of this turn, and how many are left */
-	uint64_t unused;        /* given away by warps that wait */
-	uint64_t threads;       /* executed by threads */
+	uint64_t quantum, left; /* warp instructions in this turn: all, and those still left */
+	uint64_t unused;        /* instructions that waiting warps gave up */
+	uint64_t threads;       /* thread instructions executed so far */
 	uint64_t cycles;
 };
 
@@ -122,10 +123,10 @@ struct vx {
 
 /* ---- exec.c ---- */
 void vx_load(struct vx *x, struct vfrag *f); /* makes f the running fragment */
-/* Moves lanes of the running fragment into a new one at pc. */
+/* Moves some lanes of the running fragment to a new fragment at pc. */
 struct vfrag *vx_split(struct vx *x, uint32_t lanes, const struct vinsn *pc);
 void vx_remove(struct vx *x, struct vfrag *f);
-/* NULL: another fragment runs first */
+/* Returns NULL if another fragment must run first. */
 const struct vinsn *vx_goto(struct vx *x, const struct vinsn *pc);
 void vx_merge_equal(struct vwarp *w, struct vfrag **running);
 struct vframe *vx_frame_new(struct vgpu_block *b, const struct vfunc *fn);
@@ -151,7 +152,7 @@ void vx_conv_check(struct vx *x, struct vwarp *w);
 /* ---- exec_addr.c: the host address of a lane's access, or NULL after a fault ---- */
 void *vx_resolve(struct vx *x, const struct vinsn *in, unsigned lane, uint64_t addr, uint32_t bytes,
 	bool write);
-/* For the active lanes. */
+/* Resolves the addresses of all active lanes. */
 bool vx_addresses(
 	struct vx *x, const struct vinsn *in, uint32_t bytes, bool write, void *ret_p[LANES]);
 

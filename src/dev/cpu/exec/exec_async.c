@@ -99,7 +99,7 @@ static bool find_barriers(struct vx *x, const struct vinsn *in, void *ret_p[LANE
 	return true;
 }
 
-/* Completes one lane's bytes on its mbarrier. */
+/* Subtracts a lane's copied bytes from the pending bytes of its mbarrier. */
 static bool complete_bytes(struct vx *x, const struct vinsn *in, unsigned lane, uint32_t bytes)
 {
 	struct vinsn at = *in;

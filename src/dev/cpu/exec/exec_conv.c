@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* Returns the lanes that wait at a convergence point. */
+/* Returns the lanes that are waiting at a convergence point. */
 static uint32_t waiting_at(const struct vwarp *w, const struct vconv *c)
 {
 	uint32_t lanes = 0;

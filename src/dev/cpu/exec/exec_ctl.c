@@ -87,7 +87,7 @@ const struct vinsn *vop_brx(struct vx *x, const struct vinsn *in)
 	}
 }
 
-/* ---- the end of a thread ---- */
+/* ---- thread exit ---- */
 
 static void vx_exit_lanes(struct vx *x, uint32_t lanes)
 {

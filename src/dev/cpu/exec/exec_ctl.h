@@ -21,8 +21,9 @@ vop_fn vop_part_bra, vop_part_brx, vop_part_call, vop_meet;
  * enum vbar_op. */
 enum vbar_op { VBAR_SYNC, VBAR_ARRIVE, VBAR_POPC, VBAR_AND, VBAR_OR };
 vop_fn vop_bar, vop_cluster_arrive, vop_cluster_wait;
-bool vx_barriers_take_held(struct vx *x); /* when nothing else can run */
-/* exec_sync.c: op: enum vsync_op */
+/* Releases barriers that wait only for held lanes, when nothing else can run. */
+bool vx_barriers_take_held(struct vx *x);
+/* Operations of the handlers in exec_sync.c, stored in `op`. */
 enum vsync_op {
 	VS_SHFL_IDX,
 	VS_SHFL_UP,
@@ -52,7 +53,7 @@ void vx_shfl_table(unsigned op, uint32_t b, uint32_t c, uint32_t ret[LANES + 1])
 /* Handlers in exec_misc.c: special registers (op: enum ptx_special), packing, time, fences. */
 vop_fn vop_special, vop_nanosleep, vop_fence, vop_nop, vop_pack, vop_unpack, vop_isspacep, vop_cvta,
 	vop_fns;
-/* exec_atom.c: op: enum vatom_op */
+/* Operations of the handlers in exec_atom.c, stored in `op`. */
 enum vatom_op {
 	VA_ADD,
 	VA_MIN,
@@ -82,14 +83,14 @@ vop_fn vop_cp_async, vop_mbar_init, vop_mbar_inval, vop_mbar_arrive, vop_mbar_wa
 /* Bulk copy. b: source address (op: its state space); c: bytes; table: the mbarrier on which the
  * bytes complete, or VX_NONE. */
 vop_fn vop_bulk;
-/* b: rank */
+/* Operand b is the rank. */
 vop_fn vop_mapa;
 /* Handlers in exec_tex.c. op: enum vtex_op; c of surface operations: enum vtex_outside; size of
  * gathers: the channel. */
 enum vtex_op { VT_SAMPLE, VT_FETCH, VT_GATHER, VT_LOAD, VT_STORE };
 enum vtex_outside { VT_TRAP, VT_CLAMP, VT_ZERO };
 vop_fn vop_tex, vop_surf;
-/* exec_video.c: op: enum vvideo_op */
+/* Operations of the handlers in exec_video.c, stored in `op`. */
 enum vvideo_op { VV_PACKED, VV_SATURATED, VV_ADDED };
 vop_fn vop_absdiff;
 /* Handlers in exec_print.c: functions that the driver provides to kernels. */

@@ -48,7 +48,7 @@ void vx_fault_thread(struct vgpu_block *b, struct vwarp *w, unsigned lane, uint3
 	if (f->kind)
 		return;
 	f->kind = kind;
-	/* Code that a pass added has no source line. */
+	/* Instructions that a pass added have no source line. */
 	f->line = vgpu_module_line(mod, line);
 	is_source = f->line != 0;
 	if (!is_source) {
@@ -61,7 +61,7 @@ void vx_fault_thread(struct vgpu_block *b, struct vwarp *w, unsigned lane, uint3
 		f->block[k] = b->ctaid[k];
 		f->thread[k] = w->tid[k][lane];
 	}
-	/* The program knows its own blocks, not the workers of a form. */
+	/* Users know the blocks of the program, not the workers of a form. */
 	if (is_source && b->program->n_forms)
 		vx_form_ids(b, w, lane, f->line >> PTX_LINE_BITS, f->block, f->thread);
 	f->line &= PTX_LINE_MASK;

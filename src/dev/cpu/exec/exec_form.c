@@ -42,7 +42,7 @@ static void complete(
 	if (form->reads[1] || form->reads[2] || !grid[0] || !grid[1])
 		return;
 	if (form->reads[0]) {
-		/* x has advanced by `step` blocks, and y has not. */
+		/* x has been advanced by `step` blocks, but y has not. */
 		uint64_t first = (x + grid[0] - step % grid[0]) % grid[0];
 
 		rows += (first + step) / grid[0];

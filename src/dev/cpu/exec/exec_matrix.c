@@ -39,7 +39,7 @@ static const uint32_t *registers_of(const struct vx *x, const struct vinsn *in)
 	return x->f->frame->fn->ext + in->table;
 }
 
-/* ---- loads, stores, turning ---- */
+/* ---- loading, storing and transposing ---- */
 
 /* Finds the addresses of the rows, which the first lanes of the warp provide. */
 static bool row_addresses(struct vx *x, const struct vinsn *in, bool write, void *ret_p[LANES])
@@ -139,7 +139,7 @@ double matrix_element(uint8_t type, uint64_t v, unsigned e)
 	case PTX_F64:
 		memcpy(&f64, &v, 8);
 		return f64;
-	default: /* f32, or tf32, whose lowest 13 bits are ignored */
+	default: /* f32, or tf32, which ignores the lowest 13 bits */
 		u = (uint32_t)v & (type == PTX_TF32 ? 0xffffe000u : ~0u);
 		memcpy(&f32, &u, 4);
 		return (double)f32;
@@ -155,7 +155,7 @@ static uint64_t of_f32(double v)
 	return f == f ? u : 0x7fffffffu;
 }
 
-/* A double holds such sums of byte products exactly. */
+/* The sum of byte products is exact in a double. */
 static uint64_t of_s32(double v, bool saturates)
 {
 	if (saturates)

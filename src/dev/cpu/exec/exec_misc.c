@@ -274,7 +274,7 @@ const struct vinsn *vop_unpack(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
-/* ---- address spaces ---- */
+/* ---- address space conversions ---- */
 
 const struct vinsn *vop_isspacep(struct vx *x, const struct vinsn *in)
 {

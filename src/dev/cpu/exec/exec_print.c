@@ -10,7 +10,7 @@
 
 #define MAX_TEXT 1024
 
-/* Returns argument k of a call, as this lane passes it. */
+/* Returns this lane's value of argument k of the call. */
 static uint64_t get_argument(const struct vx *x, const struct vcall *c, uint32_t k, unsigned lane)
 {
 	const struct vframe *f = x->f->frame;
@@ -79,7 +79,7 @@ struct print {
 	struct vx *x;
 	const struct vinsn *in;
 	unsigned lane;
-	uint64_t args; /* next argument */
+	uint64_t args; /* address of the next argument */
 	struct strbuf out;
 	uint32_t n;
 };
@@ -144,7 +144,7 @@ static bool format_one(struct print *p, const char *spec, char kind, bool is_lon
 	}
 }
 
-/* Replaces '*' by the decimal digits of the next argument. */
+/* Replaces '*' in a format by the next argument in decimal. */
 static bool format_star(struct print *p, char *spec, size_t size)
 {
 	size_t n = strlen(spec);

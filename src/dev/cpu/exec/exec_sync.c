@@ -12,12 +12,12 @@
 
 /* Operands and results of the participating lanes, copied from and to their registers. */
 struct lanes {
-	uint32_t mask; /* who takes part */
+	uint32_t mask; /* lanes that take part */
 	uint32_t a[LANES], b[LANES], c[LANES];
 	uint64_t a64[LANES];
 	uint32_t d[LANES];
-	uint32_t pred; /* second or only result */
-	uint32_t p;    /* predicate operand */
+	uint32_t pred; /* the predicate result */
+	uint32_t p;    /* the predicate operand */
 };
 
 static uint32_t shfl_source(
@@ -126,7 +126,7 @@ static void compute_vote(const struct vinsn *in, struct lanes *l)
 
 	l->pred = r ? l->mask : 0;
 	for (unsigned i = 0; i < LANES; i++)
-		l->d[i] = yes; /* ballot */
+		l->d[i] = yes; /* the result of a ballot */
 }
 
 static void compute_result(const struct vinsn *in, struct lanes *l)
@@ -208,7 +208,7 @@ static void scatter_results(
 	if (in->op == VS_WARP_BAR)
 		return;
 	if (in->d == VX_NONE) {
-		/* only the predicate is wanted */
+		/* only the predicate result is used */
 	} else if (in->size) {
 		*d = (*d & ~mask) | (l->pred & mask);
 	} else {

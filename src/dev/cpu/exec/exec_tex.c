@@ -28,7 +28,7 @@ struct point {
 
 static const char *const shape_names[] = {"linear", "1d", "2d", "3d", "cube"};
 
-/* ---- the object ---- */
+/* ---- finding the texture or surface ---- */
 
 static bool range_find(struct vx *x, struct vgpu_range *cache, uint64_t addr, uint64_t bytes)
 {
@@ -40,7 +40,7 @@ static bool range_find(struct vx *x, struct vgpu_range *cache, uint64_t addr, ui
 	return bytes <= cache->end - addr;
 }
 
-/* Returns the object of a lane, or NULL after a fault. */
+/* Returns the texture or surface that a lane accesses. Returns NULL after a fault. */
 static const struct vgpu_image *image_of(
 	struct vx *x, const struct vinsn *in, unsigned lane, uint64_t handle)
 {
@@ -309,7 +309,7 @@ static void lane_tex(
 	float v[3] = {0};
 
 	if (in->flags & VI_LAYERED) {
-		uint32_t wanted = *c++; /* without a sign on an H100, too */
+		uint32_t wanted = *c++; /* an H100 also treats the layer as unsigned */
 
 		layer = MIN((int64_t)wanted, im->layers - 1);
 	}

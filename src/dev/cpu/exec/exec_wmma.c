@@ -78,7 +78,7 @@ const struct vinsn *vop_wmma_memory(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
-/* A matrix out of its fragments. */
+/* Collects the elements of a matrix from the registers of all lanes. */
 static void gather_matrix(struct vx *x, const uint32_t *regs, unsigned n, uint8_t type,
 	unsigned elements, double *ret)
 {

@@ -18,7 +18,7 @@ struct vform {
 	uint32_t grid; /* offset of the grid (three numbers) among the launch's parameters */
 	/* which of the block's ids the kernel reads: a form need not compute the others */
 	bool reads[3];
-	bool is_part; /* one of several kernels of a worker */
+	bool is_part; /* the worker runs several kernels, and this is one of them */
 };
 
 #endif

@@ -41,7 +41,7 @@ static inline float half_to_f32(uint32_t h, struct half_format f)
 		memcpy(&v, &u, 4);
 		return v;
 	}
-	/* Subnormal: m units of the smallest. */
+	/* Subnormal: m times the smallest subnormal. */
 	v = (float)m;
 	u = f.exp_bits == 8 ? 0 : (127 - (bias - 1) - f.frac_bits) << 23;
 	if (f.exp_bits == 8) {

@@ -10,18 +10,18 @@
 
 enum vmatrix { VM_PLAIN, VM_TURNED };
 
-/* A shape of mma: m rows, 8 columns, and sums of k products. */
+/* An mma shape: m rows, 8 columns, and k products per sum. */
 struct mma_shape {
 	const char *name;
 	uint8_t m, k;
 };
-extern const struct mma_shape mma_shapes[]; /* up to one without a name */
+extern const struct mma_shape mma_shapes[]; /* the last entry has no name */
 
 /* The types of an mma's matrices (enum ptx_type), stored in the instruction's imm. */
 struct mma_types {
 	uint8_t d, a, b;
 };
-/* Registers per lane of A, of B, and of each of C and D. */
+/* Registers per lane for A, for B, and for each of C and D. */
 struct mma_counts {
 	unsigned a, b, c;
 };
@@ -45,8 +45,8 @@ struct wmma_shape {
 	const char *name;
 	uint8_t m, n, k;
 };
-extern const struct wmma_shape wmma_shapes[]; /* up to one without a name */
-struct wmma_types {                           /* in imm */
+extern const struct wmma_shape wmma_shapes[]; /* the last entry has no name */
+struct wmma_types {                           /* stored in the instruction's imm */
 	uint8_t d, c, a, b;
 };
 /* a matrix in memory, in c of the instruction; op is set if columns are contiguous */
@@ -72,7 +72,7 @@ uint64_t matrix_bits(uint8_t type, double sum, bool saturates);
 /* Reports a fault, because not all lanes of the warp execute the instruction. */
 const struct vinsn *matrix_not_whole(struct vx *x, const struct vinsn *in);
 
-/* ldmatrix; in->size: stmatrix. */
+/* Executes ldmatrix, or stmatrix if in->size is set. */
 const struct vinsn *vop_matrix_rows(struct vx *x, const struct vinsn *in);
 const struct vinsn *vop_movmatrix(struct vx *x, const struct vinsn *in);
 const struct vinsn *vop_mma(struct vx *x, const struct vinsn *in);

@@ -15,7 +15,7 @@
 struct order {
 	const uint32_t *first, *succ;
 	uint32_t *number, *stack, *out;
-	uint32_t n_stack, count, at; /* out is filled from its end */
+	uint32_t n_stack, count, at; /* at: index in `out`, which is filled from the end */
 };
 
 static uint32_t visit_block(struct order *o, uint32_t v);

@@ -103,7 +103,7 @@ INLINE f64 bits_f64(u64 u)
 	return f;
 }
 
-/* All operations produce this one NaN, as on the hardware. */
+/* On the hardware, all operations return the same NaN. */
 INLINE f32 canon32(f32 f)
 {
 	return f == f ? f : bits_f32(0x7fffffffu);
@@ -117,7 +117,7 @@ INLINE f32 flush32(f32 f)
 	u32 u = f32_bits(f);
 	return bits_f32(u & 0x7f800000u ? u : u & 0x80000000u);
 }
-/* To [0, 1]; NaN becomes 0. */
+/* Clamps to [0, 1]. NaN becomes 0. */
 INLINE f32 sat32(f32 f)
 {
 	f = f > 0.0f ? f : 0.0f;

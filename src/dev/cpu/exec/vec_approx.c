@@ -16,13 +16,13 @@ INLINE f64 pow2(s32 n)
 	return bits_f64((u64)(1023 + n) << 52);
 }
 
-/* Rounds to the nearest integer, ties to even; |v| < 2^51. */
+/* Rounds to the nearest integer, ties to even. |v| must be below 2^51. */
 INLINE f64 nearest(f64 v)
 {
 	return (v + 0x1.8p52) - 0x1.8p52;
 }
 
-/* 2^v for v in [-1000, 1000]. */
+/* Returns 2^v for v in [-1000, 1000]. */
 INLINE f64 exp2_core(f64 v)
 {
 	f64 n = nearest(v), f = (v - n) * 0.693147180559945309417;
@@ -54,7 +54,7 @@ INLINE f32 lg2(f32 a)
 {
 	f64 v = a > 0.0f && a <= 0x1.fffffep127f ? (f64)a : 1.0;
 	u64 u = f64_bits(v);
-	/* m in [sqrt(1/2), sqrt(2)) */
+	/* v = m * 2^e, with m in [sqrt(1/2), sqrt(2)) */
 	u64 shifted = u - 0x3fe6a09e667f3bcdull;
 	s64 e = (s64)shifted >> 52;
 	f64 m = bits_f64(u - ((u64)e << 52));
@@ -78,7 +78,7 @@ INLINE f32 lg2(f32 a)
 	return a > 0x1.fffffep127f ? a : (f32)r;
 }
 
-/* sin(a + quarter * pi/2) */
+/* Returns sin(a + quarter * pi/2). */
 INLINE f32 sine(f32 a, s32 quarter)
 {
 	f64 v = a < 0.0f ? -(f64)a : (f64)a, n, r, q, s, c;

@@ -112,7 +112,7 @@ static const struct vinsn *op_flush_ab(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
-/* selp: c is the predicate; in->op 4: negated. */
+/* selp: c is the predicate, which is negated if in->op is 4. */
 #define SELECT(name, S)                                                               \
 	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in)    \
 	{                                                                             \
@@ -130,7 +130,7 @@ static const struct vinsn *op_flush_ab(struct vx *x, const struct vinsn *in)
 SELECT(selp_b32, u32)
 SELECT(selp_b64, u64)
 
-/* slct: a where c >= 0, else b. */
+/* slct: selects a if c >= 0, else b. */
 #define SLCT(name, S, C)                                                                        \
 	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in)              \
 	{                                                                                       \

@@ -67,7 +67,7 @@ INTS(ONE_LOOP)
 	SAT_TO(X, u32, s32, CLAMP_S) SAT_TO(X, u64, u64, CLAMP_U) SAT_TO(X, u64, s64, CLAMP_S)
 SATS(ONE_LOOP)
 
-/* ---- integer to float ---- */
+/* ---- conversions from integer to float ---- */
 INLINE f32 out32(f32 r, bool fz, bool st)
 {
 	r = fz ? flush32(r) : r;
@@ -158,7 +158,7 @@ INLINE f32 f64_to_f32(f64 a)
 }
 ROUNDED(cvt_f32_f64, f32, f64, f64, out32(f64_to_f32(a), fz, st))
 
-/* ---- float to integer ---- */
+/* ---- conversions from float to integer ---- */
 #define FTOI_LOOP(D, S, mode, conv)                                                \
 	EACH                                                                       \
 	{                                                                          \

@@ -135,7 +135,7 @@ INLINE f64 upper(f64 a)
 
 	return bits_f64(v & 0x7ff0000000000000ull ? v : v & 1ull << 63);
 }
-/* A NaN stays one, wherever its bits are. */
+/* Keeps a NaN even if its set fraction bits are all in the lower half. */
 INLINE f64 upper_of(f64 a, f64 r)
 {
 	return a == a ? upper(r) : a;
@@ -257,7 +257,7 @@ PRODUCTS32(F32_PRODUCT)
 OPS32(F32_OP)
 OPS64(F64_OP)
 
-/* a's sign on b. */
+/* Returns b with the sign of a. */
 VOP2(copysign_f32, u32, u32, u32, (a & 0x80000000u) | (b & 0x7fffffffu))
 VOP2(copysign_f64, u64, u64, u64, (a & 1ull << 63) | (b & ~(1ull << 63)))
 

@@ -17,7 +17,7 @@ INLINE f64 fma_odd(f64 a, f64 b, f64 c)
 	err = (p - (s - t)) + (c - t);
 	u = f64_bits(s);
 	if (err != 0.0 && !(u & 1) && s - s == 0.0) {
-		/* Towards zero first, then odd. */
+		/* Round towards zero, then set the last bit (round to odd). */
 		bool away = (err < 0.0) == (s > 0.0);
 		u = away ? u - 1 : u;
 		u |= 1;
@@ -222,7 +222,7 @@ INLINE f64 odd_s64(s64 a)
 	return a < 0 ? -odd_u64(0 - (u64)a) : odd_u64((u64)a);
 }
 
-/* ---- from wider floats and integers, and back ---- */
+/* ---- conversions between half types and wider floats or integers ---- */
 #define NARROW(name, S, FORMAT, expr)                                              \
 	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
 	{                                                                          \

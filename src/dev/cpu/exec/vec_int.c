@@ -212,7 +212,7 @@ DIVIDE_U(u16)
 DIVIDE_U(u32)
 DIVIDE_U(u64)
 
-/* Both halves of a pair, of type T. */
+/* Apply OP to both 16-bit halves of a pair, as type T. */
 #define SUM(x, y)    ((x) + (y))
 #define MIN_UP(x, y) MAX(MIN(x, y), 0)
 #define MAX_UP(x, y) MAX(MAX(x, y), 0)

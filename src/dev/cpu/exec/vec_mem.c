@@ -20,7 +20,7 @@
 #define RACY
 #endif
 
-/* ---- addresses of the full warp ---- */
+/* ---- checking the addresses of a full warp ---- */
 
 enum shape { SHAPE_BAD, SHAPE_LINE, SHAPE_SAME, SHAPE_MIXED };
 
@@ -44,7 +44,7 @@ INLINE enum shape look(const u64 *a, u64 offset, u64 base, u64 limit, u64 step, 
 
 		odd |= a[i] ^ a[0];
 		low |= at;
-		/* Both differences stay below 2^63 inside the range. */
+		/* For an address in the range, both differences are below 2^63. */
 		outside |= (at - base) | (limit - (at - base));
 	}
 	if (!odd)
@@ -83,7 +83,7 @@ INLINE enum shape look_shared(struct vx *x, const struct vinsn *in, u64 bytes, u
 
 #define HOST(at) ((char *)(uintptr_t)(at))
 
-/* ---- moving the data ---- */
+/* ---- moving data between registers and memory ---- */
 
 /* Loads one element at p into lane i of the register at offset off. */
 INLINE void put(struct vx *x, const struct vinsn *in, u32 off, unsigned i, const char *p)

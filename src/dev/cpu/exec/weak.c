@@ -38,7 +38,7 @@ bool weak_on(void)
 }
 
 struct store {
-	uint64_t *at; /* the unit */
+	uint64_t *at; /* address of the memory unit */
 	uint64_t v, mask, generation;
 };
 
@@ -53,7 +53,7 @@ struct weak {
 	} read[READ];
 };
 
-/* ---- what units held before ---- */
+/* ---- old contents of memory units ---- */
 
 static struct past {
 	const uint64_t *at;
@@ -95,7 +95,7 @@ static bool recall_past(const struct weak *w, const uint64_t *at, uint64_t *ret)
 	return found;
 }
 
-/* ---- a block's ---- */
+/* ---- the state of a block ---- */
 
 static uint64_t draw_random(struct weak *w)
 {
@@ -120,7 +120,7 @@ void weak_reset(struct weak *w, uint64_t block_index)
 {
 	w->random = random_bits(weak_seed, block_index) | 1;
 	w->n = 0;
-	weak_acquire(w); /* a kernel sees the contents at its beginning */
+	weak_acquire(w); /* a kernel must not see contents older than its start */
 }
 
 void weak_destroy(struct weak *w)
@@ -159,7 +159,7 @@ static void write_bytes(uint64_t *at, uint64_t v, uint64_t mask)
 static bool is_there(const struct weak *w, const struct store *s)
 {
 	struct vgpu_range r;
-	/* The unit may begin before the range of the bytes. */
+	/* If the allocation starts inside the unit, check the first byte stored. */
 	uint64_t first = (uint64_t)(uintptr_t)s->at + (uint64_t)__builtin_ctzll(s->mask) / 8;
 
 	return s->generation == vgpu_mem_generation(w->mem) || vgpu_mem_range(w->mem, first, &r);
@@ -173,13 +173,13 @@ static void forget_read(struct weak *w, const uint64_t *at)
 		w->read[k].at = NULL;
 }
 
-/* Store i comes to memory. */
+/* Writes pending store i to memory. */
 static void commit_store(struct weak *w, uint32_t i)
 {
 	struct store s = w->store[i];
 
 	w->store[i] = w->store[--w->n];
-	forget_read(w, s.at); /* what was read beside it has it not */
+	forget_read(w, s.at); /* the value remembered for reads does not include this store */
 	if (!is_there(w, &s))
 		return;
 	pthread_mutex_lock(&past_lock);

@@ -19,45 +19,45 @@
 #include "base/base.h"
 
 #define SM_MAX_SMS     144
-#define SM_MAX_SLOTS   32 /* blocks an SM */
+#define SM_MAX_SLOTS   32 /* blocks per SM */
 #define SM_MAX_PROCS   128
 #define SM_MAX_DEVICES 8
 
 /* The device's resources. Occupancy queries and block placement use the same numbers. */
 struct sm_config {
-	char name[64];    /* of the instance */
+	char name[64];    /* name of the instance */
 	uint32_t device;  /* number of the instance's device; each device has its own table */
-	uint32_t devices; /* number of devices; 0: that of the instance, or else one */
+	uint32_t devices; /* number of devices; 0: as in an existing instance, else 1 */
 	uint32_t n_sms;
-	uint32_t threads, blocks, regs, shared_bytes; /* an SM */
+	uint32_t threads, blocks, regs, shared_bytes; /* limits per SM */
 	uint64_t memory_bytes;
-	uint32_t workers; /* threads that step this process's blocks */
+	uint32_t workers; /* number of threads that execute this process's blocks */
 	uint8_t converge; /* enum vgpu_converge */
 	uint8_t fma;      /* enum vgpu_fma */
-	bool serial;      /* one thread, a virtual clock, and a separate instance */
+	bool serial;      /* one thread, virtual time, and a separate instance */
 	uint64_t turns;   /* vgpu_set_turns */
 	uint64_t garbage; /* vgpu_set_garbage */
 	uint64_t weak;    /* vgpu_set_weak */
 	/* simulated compile time of a PTX text that is not in the driver's cache, in ms */
 	uint32_t assemble_ms;
-	char crash[64]; /* a text that contains this crashes the compiler; empty: none */
+	char crash[64]; /* a PTX text that contains this crashes the compiler; empty: none does */
 	/* true if such a text crashes the compiler only the first time; this needs
 	 * CUDA_CACHE_PATH */
 	bool once;
-	char hang[64];    /* or are never compiled */
+	char hang[64];    /* a PTX text that contains this is never compiled; empty: none */
 	char count[200];  /* vgpu_set_counts */
-	char report[200]; /* destination of fault reports: "stderr", "none" or a file */
-	char wrong[40];   /* the first word that was not understood; empty: none */
-	char valid[300];  /* what would be valid in its place */
+	char report[200]; /* where fault reports go: "stderr", "none" or a file */
+	char wrong[40];   /* first word that the parser rejected; empty: none */
+	char valid[300];  /* text that lists the valid words or values */
 };
 /* Parses the text of HEDDLE_VGPU (NULL if not set): NAME and OPTION[=VALUE], separated by commas.
  * Returns -EINVAL if it does not understand a part. *ret then has the default for that part, and
  * ret->wrong is the first word that it did not understand, and ret->valid says what is valid. */
 int sm_config_parse(const char *text, struct sm_config *ret);
 
-/* The resources of an SM that one block takes. */
+/* Resources of an SM that one block occupies. */
 struct sm_demand {
-	uint32_t threads, regs, shared_bytes; /* rounded up to what is allocated */
+	uint32_t threads, regs, shared_bytes; /* rounded up to the allocation unit */
 };
 struct sm_demand sm_demand_of(uint32_t threads, uint32_t regs_per_thread, uint32_t shared_bytes);
 /* Reduces the demand of a block for registers to what an SM has, because the number of registers is
@@ -66,12 +66,12 @@ struct sm_demand sm_demand_of(uint32_t threads, uint32_t regs_per_thread, uint32
  * than 16 registers for each thread of the block. An assembler that knows the block's size would
  * limit the kernel in the same way. */
 void sm_demand_limit(const struct sm_config *c, struct sm_demand *d);
-/* Returns how many such blocks fit on an empty SM, or 0. */
+/* Returns the number of such blocks that fit on an empty SM, possibly 0. */
 uint32_t sm_blocks_per_sm(const struct sm_config *c, const struct sm_demand *d);
 
 struct sm;
 struct sm_block {
-	uint64_t user; /* of the launch */
+	uint64_t user; /* value given by the launch */
 	uint64_t index;
 	uint16_t sm, slot;
 };

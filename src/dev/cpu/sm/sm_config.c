@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WARP_REGS   256 /* registers are allocated to a warp in multiples of this */
-#define LEAST_REGS  16  /* no assembler uses fewer a thread */
+#define WARP_REGS   256 /* a warp's registers are allocated in multiples of this */
+#define LEAST_REGS  16  /* assemblers use at least this many registers per thread */
 #define SHARED_UNIT 128
 
 static void set_defaults(struct sm_config *c)
@@ -37,12 +37,12 @@ static void set_defaults(struct sm_config *c)
 	};
 }
 
-/* ---- the words ---- */
+/* ---- words of HEDDLE_VGPU ---- */
 
 enum word_kind {
-	WORD_FLAG,   /* a bool; it has no value */
-	WORD_NUMBER, /* 4 or 8 bytes, between min and max */
-	WORD_CHOICE, /* one byte: the index of one of the names */
+	WORD_FLAG,   /* a bool; the word has no value */
+	WORD_NUMBER, /* a field of 4 or 8 bytes; the value is between min and max */
+	WORD_CHOICE, /* a field of one byte: index of the value in `names` */
 	WORD_TEXT,
 };
 static const char *const converge_names[] = {[VC_NONE] = "none", [VC_POSTDOM] = "postdom", NULL};
@@ -53,9 +53,9 @@ static const char *const fma_names[] = {[VF_PTXAS] = "ptxas", [VF_NONE] = "none"
 static const struct word {
 	const char *key;
 	enum word_kind kind;
-	size_t at, bytes; /* the field */
+	size_t at, bytes; /* offset and size of the field */
 	uint64_t min, max;
-	const char *const *names; /* ends with NULL */
+	const char *const *names; /* list that ends with NULL */
 } words[] = {
 	{"sms", WORD_NUMBER, FIELD(n_sms), .min = 1, .max = SM_MAX_SMS},
 	{"devices", WORD_NUMBER, FIELD(devices), .min = 1, .max = SM_MAX_DEVICES},
@@ -78,7 +78,7 @@ static const struct word {
 	{"serial", WORD_FLAG, FIELD(serial)},
 };
 
-/* Returns false if the value is not valid for the word. */
+/* Returns false if the value is not valid for this word. */
 static bool set_field(struct sm_config *c, const struct word *w, const char *value)
 {
 	char *to = (char *)c + w->at;
@@ -112,7 +112,7 @@ static bool set_field(struct sm_config *c, const struct word *w, const char *val
 	return false;
 }
 
-/* ---- what would be valid ---- */
+/* ---- messages about valid words and values ---- */
 
 static void say(struct sm_config *c, const char *fmt, ...) HD_PRINTF(2, 3);
 static void say(struct sm_config *c, const char *fmt, ...)
@@ -125,7 +125,7 @@ static void say(struct sm_config *c, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Adds to c->valid the values that a word can have. */
+/* Appends the valid values of a word to c->valid. */
 static void say_values(struct sm_config *c, const struct word *w)
 {
 	switch (w->kind) {

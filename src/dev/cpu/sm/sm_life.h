@@ -23,7 +23,7 @@ struct sm_keeper {
 /* Starts a thread that locks the mutex. Call it only if sm_life_lasts returned false. Returns 0 or
  * a negative errno. */
 int sm_life_begin(struct sm_keeper *k, pthread_mutex_t *life);
-/* Releases the mutex; the thread has ended when this returns. */
+/* Releases the mutex. The thread has ended when this function returns. */
 void sm_life_end(struct sm_keeper *k);
 /* Returns true if another process holds the mutex. Do not call it for the mutex that this process
  * holds. */

@@ -14,28 +14,28 @@
 
 struct vgpu_task;
 struct vgpu_run {
-	/* The submitter's. */
+	/* Set by the submitter: */
 	struct vgpu_launch launch;
 	struct sm_demand demand;
 	uint64_t n_blocks;
-	int priority; /* higher first */
+	int priority; /* higher numbers run first */
 	bool cooperative;
 	/* called once when the run has no block left, with the big lock held */
 	void (*done)(struct vgpu_run *r);
-	/* The outcome. */
-	struct vgpu_fault *fault; /* freed by vgpu_run_finish; NULL: none */
+	/* The outcome: */
+	struct vgpu_fault *fault; /* NULL: none; vgpu_run_finish frees it */
 	/* -ENOMEM: a block or the fault report could not be created; -ESTALE: the process lost its
 	 * table entry on the device (sm_lost); otherwise an error of sm_launch */
 	int error;
 	uint64_t end_ns;
 	uint64_t thread_insns;
-	/* The pool's. */
+	/* Used by the pool: */
 	uint64_t finished, start_ns;
-	uint64_t held; /* blocks of this run that were taken and have not ended */
+	uint64_t held; /* number of blocks of the run that were taken and have not ended */
 	uint32_t id;
 	enum { RUN_NEW, RUN_PENDING, RUN_QUEUED, RUN_ENDED } state;
 	bool cancelled;
-	struct vgpu_task *cached; /* tasks that keep a block object of this run */
+	struct vgpu_task *cached; /* tasks that keep a block object of this run for reuse */
 	/* The caller owns the run. next: in vgpu_pool.pending, and later in vgpu_pool.ended.
 	 * live_next: in vgpu_pool.live until it ends. */
 	struct vgpu_run *next, *live_next;

@@ -27,8 +27,9 @@
 #define PREFIX        "heddle-vgpu%u-%u"
 #define LOCK_PAUSE_NS 5000000
 #define SWEEP_AT_MOST 200
-#define JOIN_TRIES    2000 /* ten seconds: others hold it for milliseconds */
-#define LEAVE_TRIES   200  /* it is removed by the next one else */
+/* ten seconds; other processes hold the file lock only for milliseconds */
+#define JOIN_TRIES  2000
+#define LEAVE_TRIES 200 /* one second; if it fails, the next process removes the file */
 
 static void mutex_init(pthread_mutex_t *m, bool shared)
 {

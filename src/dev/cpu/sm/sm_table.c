@@ -72,7 +72,7 @@ static bool place_one(struct sm_table *t, uint16_t id)
 	s->launch = id;
 	s->taken = 0;
 	atomic_signal_fence(memory_order_seq_cst);
-	s->proc = l->proc; /* from here on the slot is taken, even if this process dies */
+	s->proc = l->proc; /* from here on the slot is in use, even if this process dies */
 	atomic_signal_fence(memory_order_seq_cst);
 	l->next_block++;
 	l->resident++;
@@ -231,7 +231,7 @@ void sm_lock(struct sm *s)
 {
 	if (pthread_mutex_lock(&s->t->lock) != EOWNERDEAD)
 		return;
-	/* The owner of the lock died in the middle of a change. */
+	/* The previous owner of the lock died while it changed the table. */
 	pthread_mutex_consistent(&s->t->lock);
 	sm_rebuild(s->t);
 	sm_reap(s);

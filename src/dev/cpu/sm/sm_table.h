@@ -20,11 +20,12 @@
 #define SM_NONE       0xffffu
 
 struct sm_proc {
-	pthread_mutex_t life;    /* held by a thread of the process */
-	_Atomic uint32_t pid;    /* 0: free; in its own namespace */
-	_Atomic uint32_t word;   /* futex */
-	_Atomic uint32_t grants; /* placed and not yet taken (derived) */
-	uint16_t first, last;    /* list of those slots (derived) */
+	pthread_mutex_t life;  /* held by a thread of the process while the process lives */
+	_Atomic uint32_t pid;  /* in the process's own pid namespace; 0: entry is free */
+	_Atomic uint32_t word; /* futex */
+	/* number of slots placed for the process that it has not taken (derived) */
+	_Atomic uint32_t grants;
+	uint16_t first, last; /* list of these slots (derived) */
 	uint64_t memory_bytes;
 	_Atomic uint64_t generation; /* changes whenever a process takes or gives up this entry */
 };
@@ -40,12 +41,12 @@ struct sm_launch_entry {
 	uint32_t resident; /* (derived) */
 };
 
-/* A slot for a block. It is taken if proc is not SM_NONE. */
+/* A slot for a block. It is in use if proc is not SM_NONE. */
 struct sm_slot {
 	uint64_t block;
 	uint16_t proc, launch;
-	uint16_t next; /* in the list of its process's grants (derived) */
-	uint8_t taken; /* its process knows of it */
+	uint16_t next; /* next in the process's list of grants (derived) */
+	uint8_t taken; /* the process has noticed that it has this slot */
 };
 
 struct sm_unit {
@@ -56,11 +57,11 @@ struct sm_unit {
 struct sm_table {
 	uint32_t magic, bytes;
 	struct sm_config config;
-	pthread_mutex_t lock; /* robust, shared between processes */
+	pthread_mutex_t lock; /* robust, and shared between processes */
 	uint64_t next_seq;
 	uint32_t n_queued; /* (derived) */
 	uint16_t
-		/* launches with blocks to place, in placement order (derived) */
+		/* launches that have blocks to place, in placement order (derived) */
 		queue[SM_MAX_LAUNCH];
 	struct sm_proc proc[SM_MAX_PROCS];
 	struct sm_launch_entry launch[SM_MAX_LAUNCH];
@@ -70,7 +71,7 @@ struct sm_table {
 
 struct sm {
 	struct sm_table *t;
-	uint16_t me; /* SM_NONE: in no place of it */
+	uint16_t me; /* index in t->proc; SM_NONE: the process has no entry */
 	uint64_t generation;
 	bool shared;
 	struct sm_keeper keeper;
@@ -93,11 +94,11 @@ void sm_table_init(struct sm_table *t, const struct sm_config *c, bool shared);
 
 void sm_lock(struct sm *s);
 void sm_unlock(struct sm *s);
-/* All with the lock held, except sm_poke. */
-void sm_place(struct sm_table *t);   /* as many blocks as fit, in order */
-void sm_rebuild(struct sm_table *t); /* everything derived */
+/* Call these with the lock held, except sm_poke. */
+void sm_place(struct sm_table *t);   /* places as many blocks as fit, in queue order */
+void sm_rebuild(struct sm_table *t); /* recomputes all derived fields */
 void sm_forget_proc(struct sm_table *t, uint16_t proc);
-bool sm_reap(struct sm *s); /* frees slots of dead processes; true if there were any */
+bool sm_reap(struct sm *s); /* frees slots of dead processes; returns true if there were any */
 int sm_join(struct sm *s);
 void sm_poke(struct sm_proc *p, int threads);
 

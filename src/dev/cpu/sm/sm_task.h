@@ -10,16 +10,18 @@
 /* A block slot of an SM that this process uses. The task keeps its last block object for the next
  * block of the same run. */
 struct vgpu_task {
-	struct vgpu_run *run; /* whose block it is, or was */
+	struct vgpu_run *run; /* run that the task's block belongs to, or last belonged to */
 	struct vgpu_block *block;
-	struct vgpu_task *next;   /* in one task_list of the pool, whose array `tasks` owns it */
-	struct vgpu_task *cached; /* in vgpu_run.cached while it keeps a block of that run */
-	uint64_t index;           /* of the block */
-	uint64_t due_ns;          /* idle: look again then */
+	/* next in one of the pool's task_lists; the array `tasks` owns it */
+	struct vgpu_task *next;
+	/* next in vgpu_run.cached, while the task keeps a block of that run */
+	struct vgpu_task *cached;
+	uint64_t index;  /* index of the block */
+	uint64_t due_ns; /* if idle: time at which to step it again */
 	uint32_t backoff_ns;
 	uint16_t sm, slot;
-	bool linked; /* in the run's list */
-	bool fresh;  /* the block has to be created or reset before the next step */
+	bool linked; /* the task is in vgpu_run.cached */
+	bool fresh;  /* create or reset the block before its next step */
 };
 
 struct task_list {
@@ -31,17 +33,17 @@ struct vgpu_pool {
 	struct sm *sm;
 	struct sm_config config;
 	pthread_mutex_t *big;
-	pthread_mutex_t lock; /* everything below; taken inside big */
+	pthread_mutex_t lock; /* protects everything below; locked after big */
 	struct vgpu_task *tasks;
 	struct task_list ready, idle;
-	struct vgpu_run *pending; /* not in the shared queue yet, in launch order */
-	struct vgpu_run *ended;   /* done is still to be called */
-	struct vgpu_run *live;    /* all others */
-	uint64_t unplaced;        /* runs that may have blocks to place */
+	struct vgpu_run *pending; /* runs that are not in the shared queue yet, in launch order */
+	struct vgpu_run *ended;   /* runs for which `done` is still to be called */
+	struct vgpu_run *live;    /* all other runs */
+	uint64_t unplaced;        /* number of runs that may have blocks to place */
 	pthread_t *threads;
-	unsigned n_threads, n_workers; /* that run, at most */
+	unsigned n_threads, n_workers; /* threads running, and their maximum number */
 	bool stop, lost;
-	/* serial */
+	/* Serial mode only: */
 	uint64_t now_ns, clock_ns[SM_MAX_SMS];
 	struct task_list on_sm[SM_MAX_SMS];
 	unsigned idle_streak;
@@ -50,11 +52,11 @@ struct vgpu_pool {
 void task_push(struct task_list *l, struct vgpu_task *t);
 struct vgpu_task *task_pop(struct task_list *l);
 
-/* All with the pool's lock held. */
-void pool_retry(struct vgpu_pool *p); /* pending runs into the shared queue */
-bool pool_take(struct vgpu_pool *p,
-	void (*put)(struct vgpu_pool *p, struct vgpu_task *t)); /* newly placed blocks */
-/* Ends the task's block and frees its slot. */
+/* Call these with the pool's lock held. */
+void pool_retry(struct vgpu_pool *p); /* moves pending runs to the shared queue */
+/* Takes newly placed blocks, and passes the task of each to `put`. */
+bool pool_take(struct vgpu_pool *p, void (*put)(struct vgpu_pool *p, struct vgpu_task *t));
+/* Ends the task's block and releases its slot. */
 void pool_end_block(struct vgpu_pool *p, struct vgpu_task *t);
 void pool_fault(struct vgpu_pool *p, struct vgpu_task *t, int error);
 /* Ends every run with an error because the process has lost its table entry on the device. A run

@@ -116,7 +116,7 @@ void *pool_worker(void *arg)
 		if (t && t->run->cancelled) {
 			pool_end_block(p, t);
 			t = NULL;
-			ended = true; /* look again */
+			ended = true; /* the run may have ended, so check again */
 		}
 		pthread_mutex_unlock(&p->lock);
 		if (stop)

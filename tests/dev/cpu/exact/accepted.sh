@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Whether the vendor's assembler takes every form of exact.def and sums.def that is said to be for a target.
+# Checks that NVIDIA's assembler accepts every form of exact.def and sums.def for the target that
+# the form names.
 #   accepted.sh OPS SUMS
 set -eu
 ops=$1
@@ -24,7 +25,7 @@ for sm in 90 100; do
 	done
 	[ ! -s "$work/said" ] || {
 		echo "for sm_$sm:"
-		# The line that each complaint is about.
+		# Prints the line that each complaint is about.
 		sed -n 's/^ptxas \([^,]*\), line \([0-9]*\); [a-z]* *: /\1 \2 /p' "$work/said" |
 			while read -r file line why; do
 				echo "$(sed -n "${line}p" "$file") $why"

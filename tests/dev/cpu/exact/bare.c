@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* See bare.h. */
+/* Implementation of bare.h. */
 #include "bare.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Forms on the core of the virtual GPU alone, without a driver. */
+/* Runs forms on the core of the virtual GPU directly, without a driver. */
 #ifndef HEDDLE_TESTS_BARE_H
 #define HEDDLE_TESTS_BARE_H
 
@@ -11,19 +11,20 @@
 
 struct bare {
 	struct vgpu_mem *mem;
-	u64 in, out; /* of one form: FORM_IN and FORM_OUT words, which the host may touch */
+	/* addresses of FORM_IN and FORM_OUT words of one form, accessible to the host */
+	u64 in, out;
 };
-/* -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int bare_open(struct bare *ret);
 void bare_close(struct bare *b);
-/* NULL: the parser does not take it. */
+/* Returns NULL if the parser rejects the text. */
 struct vgpu_module *bare_load(struct bare *b, const struct strbuf *text);
-/* Whether it has all instructions of the kernel; and what they became. */
+/* Whether all instructions of the kernel are known; *ret is the decoded program. */
 bool bare_knows(const struct vgpu_kernel *k, struct vprogram **ret);
-/* With in as it is, and out zero before. -EFAULT: see ret->fault. */
+/* Launches the kernel with `in` unchanged and `out` zeroed. -EFAULT: see ret->fault. */
 int bare_launch(struct bare *b, const struct vgpu_kernel *k, unsigned blocks, unsigned threads,
 	struct grid_result *ret);
-/* Fills in, and has out written. -EFAULT: see ret->fault. */
+/* Fills `in`, and runs the kernel, which writes `out`. -EFAULT: see ret->fault. */
 int bare_run(
 	struct bare *b, const struct form *f, const struct vgpu_kernel *k, struct grid_result *ret);
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* usage: exact [plain] [few|list]. Expands exact.def, makes a kernel of each form that the virtual GPU
- * knows, and compares what it makes of all pairs of 16 special and 64 random values (triples are
- * sampled) with the reference; few: all pairs of special values, and every sixth other one.
- * Nothing that the virtual GPU knows may be left out: every operation
- * of the table of operations has a form here or a reason why not, and every handler of the
- * interpreter's arithmetic has to be reached by a form. */
+/* usage: exact [plain] [few|list]. Expands exact.def, makes a kernel of each form that the
+ * virtual GPU knows, and compares its results with the reference, for all pairs of 16 special
+ * and 64 random values (triples are sampled). few: all pairs of special values, and every sixth
+ * other pair. No operation may be missing: every row of the table of operations needs a form
+ * here, or a reason why it has none; and some form must reach every handler of the interpreter's
+ * arithmetic. */
 #include "bare.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BATCH 32 /* kernels a module */
+#define BATCH 32 /* kernels in one module */
 
 static exact_ref *const references[] = {
 #define EXACT(forms, operands, ref)         ref,
@@ -43,13 +43,13 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* ---- running ---- */
+/* ---- running forms ---- */
 
 struct bench {
 	struct bare bare;
 	unsigned known, wrong;
-	bool lists;    /* what is not known */
-	unsigned step; /* of the operands that are compared */
+	bool lists;    /* prints unknown forms */
+	unsigned step; /* compares every `step`-th pair of operands */
 	VEC(vop_fn *) reached;
 };
 
@@ -124,7 +124,7 @@ static void run_batch(struct bench *b, size_t first, size_t n)
 	strbuf_finish(&s);
 }
 
-/* ---- nothing is left out ---- */
+/* ---- completeness ---- */
 
 extern const struct vop_entry vgpu_vec_int_base[], vgpu_vec_float_base[], vgpu_vec_cmp_base[],
 	vgpu_vec_cvt_base[], vgpu_vec_half_base[];
@@ -137,7 +137,7 @@ static bool is_reached(const struct bench *b, vop_fn *fn)
 	return false;
 }
 
-/* edges.txt has these. */
+/* edges.txt tests these. */
 static bool is_approximate(const char *handler)
 {
 	return !strncmp(handler, "rsqrt_", 6) || strstr(handler, "_approx_");
@@ -173,8 +173,8 @@ static bool has_form(const char *op)
 	return false;
 }
 
-/* An operation without a form may not be known in any: with each type, once and twice, and one to
- * four operands. */
+/* If an operation has no form here, the virtual GPU must not know it in any form. Tries each
+ * type, once and twice, with one to four operands. */
 static unsigned known_anyhow(struct bench *b, const char *op)
 {
 	unsigned found = 0;
@@ -200,7 +200,7 @@ static unsigned known_anyhow(struct bench *b, const char *op)
 	return found;
 }
 
-/* Those that have nothing but operands: ops.def. */
+/* Only operations whose operands are plain values; their rows are in ops.def. */
 static unsigned missing_operations(struct bench *b)
 {
 	unsigned missing = 0;
@@ -214,7 +214,7 @@ static unsigned missing_operations(struct bench *b)
 	return missing;
 }
 
-/* ---- what was measured ---- */
+/* ---- values measured on hardware ---- */
 
 static const struct {
 	const char *rule, *form;
@@ -233,7 +233,7 @@ static const struct form *form_named(const char *text)
 	return NULL;
 }
 
-/* The references alone: the virtual GPU was compared with them. */
+/* Checks the references only: the virtual GPU has been compared with them. */
 static unsigned wrong_measured(void)
 {
 	unsigned wrong = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* References for floating point: MPFR computes with the destination's precision and an exponent
- * without bounds, then mpfr_check_range and mpfr_subnormalize bring the result into the format, as
- * MPFR's manual has it for IEEE 754. A NaN that is made has all the bits that the hardware's has;
- * that of f64 the ISA leaves open. As in exact_int.c, "H200" marks what was measured on one (driver
- * 580.159, hw.sh ops). */
+/* References for floating point. MPFR computes with the destination's precision and an unbounded
+ * exponent; mpfr_check_range and mpfr_subnormalize then bring the result into the format, as
+ * MPFR's manual describes for IEEE 754. A generated NaN has exactly the hardware's bits; the ISA
+ * leaves those of f64 NaNs open. As in exact_int.c, "H200" marks rules that were measured on an
+ * H200 (driver 580.159, hw.sh ops). */
 #include "exact.h"
 
 #include <math.h>
@@ -89,7 +89,7 @@ static void get(mpfr_t r, const struct exact_type *t, u64 v)
 	}
 }
 
-/* Of a number that the format holds. */
+/* The bits of a number that the format can represent. */
 static u64 put(const struct exact_type *t, const mpfr_t v)
 {
 	u64 sign = mpfr_signbit(v) ? sign_bit(t) : 0, m;
@@ -102,7 +102,7 @@ static u64 put(const struct exact_type *t, const mpfr_t v)
 		return sign | (u64)top_exponent(t) << t->fbits;
 	if (mpfr_zero_p(v))
 		return sign;
-	/* In units of the last place. */
+	/* Scales the magnitude to units in the last place. */
 	e = mpfr_get_exp(v) - 1 + (mpfr_exp_t)t->f_bias;
 	mpfr_init2(whole, 80);
 	mpfr_abs(whole, v, MPFR_RNDN);
@@ -121,7 +121,7 @@ static mpfr_rnd_t mode_of(const struct exact_insn *i)
 	return exact_has(i, "rp") || exact_has(i, "rpi") ? MPFR_RNDU : MPFR_RNDN;
 }
 
-/* r has the format's precision; inexact is what MPFR said of it. */
+/* r has the format's precision; `inexact` is the ternary value that MPFR returned for it. */
 static u64 bound(const struct exact_type *t, mpfr_t r, int inexact, mpfr_rnd_t mode)
 {
 	mpfr_set_emin(2 - (mpfr_exp_t)t->f_bias - (mpfr_exp_t)t->fbits);
@@ -143,7 +143,7 @@ static u64 rounded(const struct exact_type *t, const mpfr_t exact, mpfr_rnd_t mo
 	return v;
 }
 
-/* .ftz, .sat and .relu of a result. */
+/* Applies .ftz, .sat and .relu to a result. */
 static u64 finished(const struct exact_insn *i, const struct exact_type *t, u64 v, bool flush)
 {
 	if (flush)
@@ -189,8 +189,9 @@ static u64 computed(const struct exact_insn *i, const struct exact_type *t)
 		inexact = mpfr_neg(r, work[0], mode);
 	else
 		inexact = mpfr_fma(r, work[0], work[1], work[2], mode);
-	/* H200: .ftz of products looks at the number rounded as if exponents had no bounds, so that
-	 * what only a subnormal's fewer bits would round up to a normal number is zero. */
+	/* H200: .ftz of products tests the number rounded with an unbounded exponent. A number
+	 * that is rounded up to a normal number only because subnormals have fewer bits is
+	 * therefore zero. */
 	if (exact_has(i, "ftz") && multiplies(i) && mpfr_regular_p(r) &&
 		mpfr_get_exp(r) < 2 - (mpfr_exp_t)t->f_bias) {
 		mpfr_set_zero(r, mpfr_signbit(r) ? -1 : 1);
@@ -227,7 +228,7 @@ int exact_float_order(const struct exact_type *t, u64 a, u64 b, bool flush)
 	return order < 0 ? -1 : order > 0;
 }
 
-/* -0 is less than +0; a number wins over NaN, unless .NaN says otherwise. */
+/* -0 is less than +0; a number is preferred to a NaN, unless .NaN is given. */
 static u64 extreme(const struct exact_insn *i, const struct exact_type *t, u64 a, u64 b)
 {
 	bool least = exact_is(i, "min");
@@ -281,7 +282,7 @@ bool ref_class(const struct exact_insn *i, const u64 *v, u64 ret[2])
 		ret[0] = !is_nan(t, a);
 	else if (exact_has(i, "notanumber"))
 		ret[0] = is_nan(t, a);
-	else if (exact_has(i, "normal")) /* and zeros: PTX ISA, testp */
+	else if (exact_has(i, "normal")) /* zeros count as normal: PTX ISA, testp */
 		ret[0] = finite && (exponent(t, a) || !fraction(t, a));
 	else
 		ret[0] = finite && !exponent(t, a) && fraction(t, a);
@@ -296,11 +297,11 @@ static bool integral(const struct exact_insn *i)
 	       exact_has(i, "rpi");
 }
 
-/* To work[0], exactly. */
+/* Loads v into work[0], exactly. */
 static void get_any(const struct exact_insn *i, const struct exact_type *t, u64 v)
 {
 	v &= exact_mask(t->bits);
-	/* .ftz speaks of f32 alone. H200: and not of one that becomes f16. */
+	/* .ftz applies to f32 only. H200: it does not apply to an f32 that is converted to f16. */
 	bool flush = t->bits == 32 && exact_has(i, "ftz") && !exact_has(i, "f16");
 	if (t->kind == KIND_FLOAT)
 		get(work[0], t, flush ? flushed(t, v) : v);
@@ -310,7 +311,8 @@ static void get_any(const struct exact_insn *i, const struct exact_type *t, u64 
 		mpfr_set_uj(work[0], v, MPFR_RNDN);
 }
 
-/* Of a whole number: what fits, or the nearest that does; sign-extended to what holds it. */
+/* Converts a whole number: the value if it fits, else the nearest value that does, sign-extended
+ * to the register's width. */
 static u64 to_integer(const struct exact_type *t, bool clamps)
 {
 	unsigned held = t->bits <= 16 ? (t->bits == 8 ? 32 : 16) : t->bits;
@@ -336,7 +338,8 @@ static u64 to_integer(const struct exact_type *t, bool clamps)
 	return r & exact_mask(held);
 }
 
-/* PTX ISA, cvt: 0 from what f32 holds to 32 bits and fewer, else the highest bit alone. */
+/* PTX ISA, cvt: a NaN becomes 0 when f32 or narrower is converted to 32 bits or fewer; otherwise
+ * only the highest bit is set. */
 static u64 nan_to_integer(const struct exact_type *to, const struct exact_type *from)
 {
 	if (to->bits < 64 && from->bits < 64)
@@ -347,7 +350,7 @@ static u64 nan_to_integer(const struct exact_type *to, const struct exact_type *
 	return r;
 }
 
-/* work[0] to what the type's largest number and its opposite allow. */
+/* Clamps work[0] to the type's largest magnitude. */
 static void limit(const struct exact_type *t)
 {
 	u64 largest = t->no_inf ? sign_bit(t) - 2 : ((u64)top_exponent(t) << t->fbits) - 1;
@@ -360,8 +363,9 @@ static void limit(const struct exact_type *t)
 		mpfr_set(work[0], work[1], MPFR_RNDN);
 }
 
-/* H200: NaNs that keep bits. Those that only move keep all; f64 becomes a quiet NaN with the upper
- * bits of its fraction; .rna leaves out the lower bits and, with .satfinite, takes one unit away.
+/* H200: NaNs that keep bits. Conversions that only move a value keep all bits. f64 becomes a
+ * quiet NaN with the upper bits of its fraction. .rna drops the lower bits and, with .satfinite,
+ * subtracts one unit.
  */
 static bool keeps_nan(const struct exact_insn *i, const struct exact_type *to,
 	const struct exact_type *from, u64 v, u64 *ret)
@@ -393,13 +397,13 @@ static u64 to_float(const struct exact_insn *i, const struct exact_type *t)
 	if (exact_has(i, "satfinite") && !nan)
 		limit(t);
 	if (!strcmp(t->name, "tf32") && exact_has(i, "rna") && !nan && !mpfr_inf_p(work[0])) {
-		/* Half of the last place added to the magnitude; bits below are dropped. */
+		/* Adds half a unit in the last place to the magnitude and drops the bits below. */
 		u64 v = put(exact_type_of("f32"), work[0]);
 		return (v + 0x1000) & ~0x1fffull & exact_mask(32);
 	}
 	u64 v = rounded(t, work[0], mode_of(i));
 	v = finished(i, t, v, t->bits == 32 && exact_has(i, "ftz"));
-	return strcmp(t->name, "tf32") ? v : v << 13; /* it stands in the upper bits */
+	return strcmp(t->name, "tf32") ? v : v << 13; /* tf32 occupies the upper bits */
 }
 
 bool ref_convert(const struct exact_insn *i, const u64 *v, u64 ret[2])
@@ -409,7 +413,7 @@ bool ref_convert(const struct exact_insn *i, const u64 *v, u64 ret[2])
 
 	ret[0] = 0;
 	for (unsigned k = 0; k < to->n; k++) {
-		/* Of two sources the first goes to the upper half. */
+		/* With two sources, the first one goes to the upper half. */
 		u64 part = from->n > 1 ? exact_part(from, v[0], k) : v[to->n - 1 - k];
 		get_any(i, from, part);
 		if (integral(i) && !mpfr_nan_p(work[0]) && !mpfr_inf_p(work[0]) &&

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* References for integers, bits, comparisons and selections: slow, a bit or a sum of 128 bits at a
- * time, as the PTX ISA words them. Where it leaves something open, or where an H200 (driver
- * 580.159) does not do what it says, what that H200 does, measured with hw.sh ops, is what counts:
- * programs see nothing else. Each such rule is marked "H200". */
+/* References for integers, bits, comparisons and selections. They are slow: they follow the
+ * wording of the PTX ISA, one bit or one 128-bit sum at a time. Where the ISA leaves a result
+ * open, or an H200 (driver 580.159) deviates from it, the H200's result counts, since programs
+ * see no other; it was measured with hw.sh ops. "H200" marks each such rule. */
 #include "exact.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ static s128 floor_shift(s128 v, unsigned n)
 	return v >= 0 ? v / unit : -((-v + unit - 1) / unit);
 }
 
-/* lo, hi and wide of a product; 64-bit unsigned ones fill 128 bits. */
+/* lo, hi and wide of a product; a 64-bit unsigned product needs all 128 bits. */
 static s128 product(const struct exact_insn *i, s128 a, s128 b, unsigned bits)
 {
 	u128 p = (u128)a * (u128)b;
@@ -53,7 +53,7 @@ static s128 product(const struct exact_insn *i, s128 a, s128 b, unsigned bits)
 
 static s128 quotient(s128 a, s128 b, bool rest)
 {
-	/* Open in the ISA. H200: all ones, the remainder as well. */
+	/* Open in the ISA. H200: division by zero gives all ones; the remainder does, too. */
 	if (b == 0)
 		return -1;
 	return rest ? a % b : a / b;
@@ -119,7 +119,7 @@ bool ref_integer(const struct exact_insn *i, const u64 *v, u64 ret[2])
 	return true;
 }
 
-/* The flag was set where the last operand is odd (exact.c); ret[1] is what it is afterwards. A
+/* The carry flag was set if the last operand is odd (exact.c); ret[1] is the flag afterwards. A
  * subtraction adds the complement and one. */
 bool ref_carry(const struct exact_insn *i, const u64 *v, u64 ret[2])
 {
@@ -141,7 +141,7 @@ bool ref_carry(const struct exact_insn *i, const u64 *v, u64 ret[2])
 	return true;
 }
 
-/* ---- bits ---- */
+/* ---- bit operations ---- */
 
 static u64 bit(u64 v, unsigned at)
 {
@@ -178,8 +178,8 @@ static u64 funnel(const struct exact_insn *i, u64 lo, u64 hi, u64 by)
 	return (u64)(exact_has(i, "l") ? both << n >> 32 : both >> n) & exact_mask(32);
 }
 
-/* Positions and lengths count modulo 256, says the ISA. H200: so in 32 bits; in 64 all 32 bits of
- * them do, and nothing is cut off. */
+/* The ISA counts positions and lengths modulo 256. H200: this holds for 32-bit fields; in 64-bit
+ * fields all 32 bits of position and length count. */
 static u64 in_field(const struct exact_type *t, u64 v)
 {
 	return v & (t->bits == 64 ? exact_mask(32) : 255);
@@ -268,8 +268,8 @@ static u64 nth_set(u64 v, u64 base, int32_t offset)
 {
 	int64_t at = (int64_t)base, left = offset < 0 ? -(int64_t)offset - 1 : (int64_t)offset - 1;
 
-	/* H200: of a base outside the word nothing is found; the offset that has no opposite finds
-	 * bit 0, set or not. */
+	/* H200: a base outside the word finds nothing; offset INT32_MIN, which has no opposite,
+	 * finds bit 0, set or not. */
 	if (offset == INT32_MIN)
 		return 0;
 	if (base < 32 && offset == 0)
@@ -362,7 +362,7 @@ bool ref_logic(const struct exact_insn *i, const u64 *v, u64 ret[2])
 	return true;
 }
 
-/* Elements of 8 or 16 bits. They are added as they are, else each fills its own place. */
+/* Elements of 8 or 16 bits. With .add they are summed, else each result fills its own element. */
 bool ref_video(const struct exact_insn *i, const u64 *v, u64 ret[2])
 {
 	unsigned bits = exact_is(i, "vabsdiff4") ? 8 : 16;
@@ -395,7 +395,7 @@ static int order_of(const struct exact_insn *i, const struct exact_type *t, u64 
 
 static bool holds(const struct exact_insn *i, int order)
 {
-	/* name; what it says of less, equal, greater, unordered */
+	/* name of the comparison; its results for less, equal, greater, unordered */
 	static const struct {
 		const char *name;
 		bool less, equal, greater, unordered;
@@ -423,7 +423,7 @@ static bool combined(const struct exact_insn *i, bool r, u64 with)
 	return exact_has(i, "xor") ? r != (with != 0) : r;
 }
 
-/* Of one element, in a result with `n` of them. */
+/* The value `true` of one element, in a result with `n` elements. */
 static u64 true_of(const struct exact_type *t, unsigned n)
 {
 	if (t->kind == KIND_FLOAT)

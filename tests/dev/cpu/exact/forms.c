@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* See forms.h. */
+/* Implementation of forms.h. */
 #include "forms.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- types ---- */
+/* ---- element types ---- */
 
 const struct exact_type exact_types[] = {{"u8", KIND_UINT, 8, 1, 0, 0},
 	{"u16", KIND_UINT, 16, 1, 0, 0}, {"u32", KIND_UINT, 32, 1, 0, 0},
@@ -85,7 +85,7 @@ static void add_form(form_vec *all, unsigned row, const char *text)
 		die("out of memory");
 }
 
-/* The first braces' alternatives one after the other, those behind them by calling itself. */
+/* Expands the first braces' alternatives one by one, and later braces by recursion. */
 static void expand(const char *text, form_text_fn *each, void *arg)
 {
 	const char *open = strchr(text, '{'), *close = open ? strchr(open, '}') : NULL;
@@ -272,8 +272,8 @@ u64 form_special_bits(unsigned bits, unsigned k)
 	return all[k] & all_set;
 }
 
-/* Random ones in many magnitudes: floats near one, so that sums round, whole numbers of few bits,
- * and halfway between two; shift counts. */
+/* Random values of many magnitudes: floats near one, so that sums round; whole numbers of few
+ * bits, and values halfway between two of them; shift counts. */
 static u64 random_float(const struct exact_type *t)
 {
 	u64 v = rng() & exact_mask(t->bits), kept;
@@ -288,7 +288,7 @@ static u64 random_float(const struct exact_type *t)
 		v &= ~exact_mask(t->fbits / 2 + (unsigned)(rng() % (t->fbits / 2)));
 		return v;
 	default:
-		/* About as small as it gets. */
+		/* One of the smallest magnitudes. */
 		return v & ~(exact_mask(t->bits - 1) & ~exact_mask(t->fbits + 2));
 	}
 }
@@ -318,7 +318,7 @@ static u64 operand(const struct form *f, unsigned source, unsigned k)
 	if (t->n == 1)
 		return element(t, form_rows[f->row].operands[source + 1] == 'W' ? bits : t->bits,
 			       k) |
-		       /* What a wider register holds above counts for nothing. */
+		       /* Bits that a wider register holds above the element are ignored. */
 		       (t->bits == 8 ? rng() & 0xffffff00 : 0);
 	for (unsigned j = 0; j < t->n; j++)
 		v |= element(t, t->bits, j ? (unsigned)(rng() % FORM_SIDE) : k) << (t->bits * j);
@@ -339,7 +339,7 @@ void form_fill(const struct form *f, u64 *in)
 		for (unsigned s = 2; s < FORM_SOURCES; s++)
 			in[FORM_SOURCES * k + s] = value[s][rng() % FORM_SIDE];
 	}
-	/* One operand: as many different ones. */
+	/* A form with one operand uses as many different values as the others use pairs. */
 	for (unsigned k = FORM_SIDE; f->insn.n_src == 1 && k < FORM_N; k++)
 		in[FORM_SOURCES * k] = operand(f, 0, FORM_SPECIAL);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Every form of every exact instruction on a device:
+/* Runs every form of every exact instruction on a device:
  *	ops [--device cpu|cuda] [--jobs N] [--match TEXT] [--tsv FILE] …
- * Says how many forms give the same as the virtual GPU, and which do not; the file has a line for
- *each form that was not the same. Exit status 0: all were. --write DIR: the modules instead, for an
- * assembler. */
+ * Reports how many forms give the same results as the virtual GPU, and which do not; FILE gets a
+ * line for each form that did not. Exit status 0: all gave the same. --write DIR writes the
+ * modules instead, for an assembler. */
 #include "ops.h"
 
 #include <errno.h>
@@ -21,13 +21,14 @@ static const char *const verdict_names[OPS_N_VERDICTS] = {
 static const struct option long_options[] = {
 	{"device", required_argument, NULL, 'd'},
 	{"jobs", required_argument, NULL, 'j'},
-	{"limit", required_argument, NULL, 'l'}, /* seconds, all in all */
+	{"limit", required_argument, NULL, 'l'}, /* timeout in seconds for the whole run */
 	{"match", required_argument, NULL, 'm'},
 	{"tsv", required_argument, NULL, 't'},
-	{"plant", required_argument, NULL, 'p'}, /* ops.h */
+	{"plant", required_argument, NULL, 'p'}, /* see ops_options.plant */
 	{"write", required_argument, NULL, 'w'},
-	{"sm", required_argument, NULL, 's'},    /* with --write: for this target */
-	{"above", required_argument, NULL, 'a'}, /* with --write: what later ones than this need */
+	{"sm", required_argument, NULL, 's'}, /* with --write: the target */
+	/* with --write: only forms that need a later target than this one */
+	{"above", required_argument, NULL, 'a'},
 	{0},
 };
 
@@ -94,7 +95,7 @@ static int read_options(int argc, char **argv, struct request *ret)
 	return ok && optind == argc ? 0 : usage();
 }
 
-/* DIR/0.ptx and so on: what a device of that kind would be given. */
+/* Writes DIR/0.ptx and so on: the modules that a device of that kind would load. */
 static int write_modules(const struct request *r, const form_vec *forms)
 {
 	unsigned which[OPS_BATCH], n = 0, modules = 0;
@@ -144,7 +145,7 @@ static int write_tsv(const char *path, const form_vec *forms, const struct ops_o
 	return fclose(file) ? -errno : 0;
 }
 
-/* How many of each verdict; what is wrong is told in a line, up to so many. */
+/* Counts the forms of each verdict; prints a line for each failure, up to TOLD lines. */
 #define TOLD 40
 static int report(
 	const struct request *r, const form_vec *forms, const struct ops_outcome *o, double seconds)

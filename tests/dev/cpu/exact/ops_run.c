@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Each process takes every so manyeth form, so that expensive ones are dealt out, and compiles a
- * batch of them as one module. A module that the device refuses is halved until it is known whose
- * fault that is. */
+/* Each process takes every jobs-th form, which spreads the expensive ones, and compiles a batch
+ * of them as one module. If the device rejects a module, it is halved until the form at fault is
+ * found. */
 #include "ops.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ struct job {
 	struct ops_outcome *ret;
 	struct ops_device d;
 	struct bare bare;
-	CUdeviceptr in, out; /* of a batch */
+	CUdeviceptr in, out; /* of one batch */
 	u64 *host_in, *host_out;
 };
 
@@ -62,7 +62,7 @@ void ops_module(
 	}
 }
 
-/* ---- comparing ---- */
+/* ---- comparison ---- */
 
 static bool is_nan(const struct exact_type *t, u64 v)
 {
@@ -71,7 +71,7 @@ static bool is_nan(const struct exact_type *t, u64 v)
 	return magnitude > (u64)(2 * t->f_bias + 1) << t->fbits;
 }
 
-/* The ISA says what a NaN looks like that f32 and narrower types make, and not so of f64. */
+/* The ISA specifies the bits of NaNs that f32 and narrower types produce, but not of f64 NaNs. */
 static bool is_open(const struct form *f, u64 a, u64 b)
 {
 	unsigned bits;
@@ -137,7 +137,7 @@ static CUresult launch_all(struct job *j, CUmodule m, const unsigned *which, uns
 	return r;
 }
 
-/* False: the context is of no use any more. */
+/* Returns false if the context can no longer be used. */
 static bool run_loaded(
 	struct job *j, struct vgpu_module *bare, CUmodule m, const unsigned *which, unsigned n)
 {
@@ -216,7 +216,7 @@ static bool run_batch(struct job *j, const unsigned *which, unsigned n)
 	return usable;
 }
 
-/* ---- processes ---- */
+/* ---- child processes ---- */
 
 static bool wanted(const struct ops_options *o, const struct form *f)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The forms of sums.def on a device:
+/* Runs the forms of sums.def on a device:
  *	sums [--device cpu|cuda] [--match TEXT] [--tsv FILE] [--plant FORM]
- * Says whether every sum is within its bound (sums.h), how near it came, and in how many values all
- * bits are those of the virtual GPU, or what is published of tensor cores. The file has a line for
- * each form. Exit status 0: none is beyond. --plant: a wrong bit in that form, for tests of what
- * stands around this. --write DIR [--sm N]: the modules instead, for an assembler. */
+ * Reports whether every sum is within its bound (sums.h), how close it came to it, and how many
+ * values have exactly the bits of the virtual GPU, or of the published model of tensor cores.
+ * FILE gets a line for each form. Exit status 0: all sums are within the bound. --plant puts a
+ * wrong bit into that form, to test the reporting. --write DIR [--sm N] writes the modules
+ * instead, for an assembler. */
 #include "sums.h"
 
 #include <getopt.h>
@@ -16,20 +17,20 @@
 
 #include "ops.h"
 
-#define PLANTED 7 /* a tile of small whole numbers */
+#define PLANTED 7 /* index of a tile of small whole numbers */
 
 struct outcome {
-	enum ops_verdict verdict; /* OPS_SAME: within the bound */
+	enum ops_verdict verdict; /* OPS_SAME means within the bound */
 	unsigned values, beyond, open, as_virtual, as_published;
 	struct sum_distance most;
-	u64 got, want; /* of the first that is beyond: bits, and those of the virtual GPU */
+	u64 got, want; /* bits of the first value beyond the bound, and those of the virtual GPU */
 	unsigned tile, at;
 };
 
 struct request {
 	enum dev_kind device;
 	const char *match, *tsv, *plant, *write;
-	unsigned sm; /* with write */
+	unsigned sm; /* with --write: the target */
 };
 
 struct run {
@@ -38,7 +39,7 @@ struct run {
 	struct bare bare;
 	CUdeviceptr in, out;
 	char *host_in, *host_out;
-	bool usable; /* the context */
+	bool usable; /* the context is usable */
 };
 
 static const char *const verdict_names[OPS_N_VERDICTS] = {
@@ -94,7 +95,7 @@ static void module_of(struct strbuf *s, const struct sum_form *f, unsigned sm)
 	sum_kernel(s, f, "k");
 }
 
-/* ---- a form on the device, and on the core of the virtual GPU ---- */
+/* ---- one form on the device, and on the core of the virtual GPU ---- */
 
 static CUresult launch(struct run *run, CUmodule m)
 {
@@ -216,7 +217,7 @@ static int run_all(const struct request *r, const sum_vec *forms, struct outcome
 		fprintf(stderr, "sums: no device, or no memory\n");
 		return 1;
 	}
-	/* After an error the context takes nothing more: what is left counts as not run. */
+	/* After an error the context is unusable, so the remaining forms count as not run. */
 	for (size_t i = 0; i < forms->len && run.usable; i++)
 		if (wanted(r, &forms->at[i]))
 			run_form(&run, &forms->at[i], &o[i]);
@@ -227,7 +228,7 @@ static int run_all(const struct request *r, const sum_vec *forms, struct outcome
 	return 0;
 }
 
-/* ---- telling ---- */
+/* ---- reports ---- */
 
 static int report(const struct request *r, const sum_vec *forms, const struct outcome *o)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Forms of sums.def as kernels, and their operands: sums.h. Fragments of mma are laid out by the
- * host, after the PTX ISA ("Matrix Fragments for mma"); those of wmma are loaded and stored by wmma
- * itself, whose layout is nobody's concern. */
+/* Writes the forms of sums.def as kernels, with their operands (sums.h). The host lays out the
+ * fragments of mma, following the PTX ISA ("Matrix Fragments for mma"). wmma loads and stores
+ * its own fragments, so their layout does not matter. */
 #include "sums.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #include "forms.h"
 
-/* Of types that no instruction of exact.def has, how many bits there are is all that matters. */
+/* For types that no instruction of exact.def has, only the number of bits matters. */
 static const struct exact_type narrow[] = {{"e4m3", KIND_BITS, 8, 1, 0, 0},
 	{"e5m2", KIND_BITS, 8, 1, 0, 0}, {"s4", KIND_BITS, 4, 1, 0, 0},
 	{"u4", KIND_BITS, 4, 1, 0, 0}, {"b1", KIND_BITS, 1, 1, 0, 0}};
@@ -114,12 +114,12 @@ static const char *register_type(const struct exact_type *t, bool factor)
 	return !factor && t->bits == 32 && t->kind == KIND_FLOAT ? "f32" : "b32";
 }
 
-/* Of a matrix, a lane. */
+/* Registers of one lane for a matrix. */
 static unsigned registers(
 	const struct sum_form *f, const struct exact_type *t, unsigned elements, bool factor)
 {
 	if (f->wmma && factor && !strcmp(t->name, "f16"))
-		return 8; /* each element twice */
+		return 8; /* each element is in two lanes */
 	return MAX(elements * element_bits(t) / (32 * 8 * register_bytes(t)), 1u);
 }
 
@@ -215,7 +215,7 @@ void sum_kernel(struct strbuf *s, const struct sum_form *f, const char *name)
 
 /* ---- matrices in memory ---- */
 
-/* Where an element of A (in row r, column c), B or C lies in its matrix's place: its bit. */
+/* The bit offset of an element of A (row r, column c), B or C in its matrix's memory. */
 static size_t place_of(
 	const struct sum_form *f, char which, const struct exact_type *t, unsigned r, unsigned c)
 {
@@ -225,7 +225,7 @@ static size_t place_of(
 	if (f->wmma)
 		return (size_t)bits *
 		       (which == 'b' ? c * f->k + r : r * (which == 'a' ? f->k : f->n) + c);
-	if (which == 'b') { /* as A with rows and columns exchanged, and eight rows */
+	if (which == 'b') { /* like A with rows and columns exchanged, and with eight rows */
 		unsigned swap = r;
 		r = c;
 		c = swap;
@@ -245,7 +245,8 @@ static size_t place_of(
 static void put(char *at, size_t bit, const struct exact_type *t, u64 v)
 {
 	unsigned bytes = element_bits(t) / 8;
-	u64 filled = t->bits == 19 ? v << 13 | 0xabc : v; /* below tf32's bits nobody looks */
+	/* the bits below those of tf32 are ignored */
+	u64 filled = t->bits == 19 ? v << 13 | 0xabc : v;
 
 	memcpy(at + bit / 8, &filled, bytes);
 }
@@ -291,7 +292,7 @@ static u64 rng(void)
 	return exact_rng(&state);
 }
 
-/* One with an exponent of the middle ± spread / 2, as far as the type goes. */
+/* A random value whose exponent is within spread / 2 of the middle, as far as the type allows. */
 static u64 near_exponent(const struct exact_type *t, int middle, unsigned spread)
 {
 	int field = middle + (int)t->f_bias + (int)(rng() % spread) - (int)spread / 2;
@@ -311,13 +312,13 @@ static u64 float_element(const struct exact_type *t, enum kind kind, const struc
 	switch (kind) {
 	case ANY:
 		return rng() & exact_mask(t->bits);
-	case MIXED: /* few of them: a sum has many elements */
+	case MIXED: /* few special values, since a sum has many elements */
 		return rng() % 48 ? near_exponent(t, 0, 4)
 				  : form_special_float(t, (unsigned)(rng() % FORM_SPECIAL));
 	case WIDE_SPREAD:
 	case PAIRS:
 		return near_exponent(t, -2, 14);
-	case TINY: /* products about where D's numbers end */
+	case TINY: /* products near the smallest numbers of D */
 		return near_exponent(t, (1 - (int)sum->f_bias) / 2, 8);
 	case WHOLE:
 		wide_add(&w, rng() & 1, rng() % 16, 0);
@@ -335,7 +336,7 @@ static u64 element(const struct exact_type *t, enum kind kind, const struct exac
 			 : form_special_bits(t->bits, (unsigned)(rng() % FORM_SPECIAL));
 }
 
-/* So that next to nothing is left, and what was cut off shows. */
+/* Makes the sum nearly cancel, so that truncation shows. */
 static u64 cancelling(const struct sum_form *f, const u64 *a, const u64 *b)
 {
 	struct wide w = {0}, minus = {0};
@@ -362,7 +363,7 @@ void sum_fill(const struct sum_form *f, unsigned number, struct sum_tile *t)
 		t->c[i] = element(f->c, kind == TINY ? ANY : kind, f->d);
 	if (f->d->kind != KIND_FLOAT)
 		return;
-	/* Each product but the first has its opposite, elsewhere in the sum. */
+	/* Each product but the first has its opposite elsewhere in the sum. */
 	for (unsigned r = 0; kind == PAIRS && r < f->m; r++)
 		for (unsigned k = 1; 2 * k < f->k; k++)
 			t->a[r * f->k + f->k - k] = t->a[r * f->k + k] ^ sign;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What a sum is exactly, how far off it may be, and what is published of how it is made: sums.h. */
+/* The exact value of a sum, its error bound, and the published model of its computation: sums.h. */
 #include "sums.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ static unsigned products_a_step(const struct sum_form *f, struct sum_way way)
 	if (f->d->bits == 64)
 		return 1;
 	if (f->wmma && f->a->bits == 19)
-		return 4; /* on every target two steps: HMMA.1684 twice */
+		return 4; /* always two steps: HMMA.1684 twice */
 	return MIN(way.bytes / (f->a->bits == 16 ? 2 : 4), f->k);
 }
 
@@ -41,7 +41,7 @@ static u64 integer_sum(const struct sum_form *f, const u64 *a, const u64 *b, u64
 	return (uint32_t)sum;
 }
 
-/* ---- NaN and infinities: of the sum as a whole ---- */
+/* ---- NaN and infinities of the whole sum ---- */
 
 struct infinities {
 	bool nan, up, down;
@@ -70,7 +70,7 @@ static void look_at(struct infinities *i, const struct wide_value *c)
 		i->up = true;
 }
 
-/* Whether it is none of the finite ones. */
+/* Whether the result is NaN or infinite. */
 static bool not_finite(
 	const struct sum_form *f, const u64 *a, const u64 *b, u64 c, bool *ret_nan, int *ret_inf)
 {
@@ -94,7 +94,7 @@ static int exponent_of(long double v)
 	return v > 0 ? ilogbl(v) : -100000;
 }
 
-/* The last place of a number that large. */
+/* The unit in the last place of a number of this magnitude. */
 static long double last_place(const struct exact_type *t, long double magnitude)
 {
 	int least = 1 - (int)t->f_bias;
@@ -107,7 +107,8 @@ static long double overflow(const struct exact_type *t)
 	return ldexpl(1, (int)t->f_bias + 1);
 }
 
-/* What is added to the bound in a step with products first to first + n - 1; sum: with them. */
+/* The error that a step with products first to first + n - 1 adds to the bound; `sum` includes
+ * these products. */
 static long double step_error(const struct sum_form *f, struct sum_way way, const u64 *a,
 	const u64 *b, unsigned first, unsigned n, int before, long double so_far,
 	const struct wide *sum)
@@ -118,7 +119,7 @@ static long double step_error(const struct sum_form *f, struct sum_way way, cons
 
 	for (unsigned k = first; k < first + n; k++) {
 		struct wide_value x = wide_decode(f->a, a[k]), y = wide_decode(f->b, b[k]);
-		/* A zero counts as if it were subnormal: nobody says that it does not. */
+		/* A zero counts as a subnormal here: nothing documents that it does not. */
 		most = MAX(most, x.scale + y.scale);
 	}
 	if (d->bits < 64)
@@ -126,8 +127,9 @@ static long double step_error(const struct sum_form *f, struct sum_way way, cons
 	return cut + last_place(d, top + cut) / (d->bits == 32 ? 1 : 2);
 }
 
-/* Between two steps. Beyond the bound it is infinite whatever the next ones add, which are finite;
- * within, it may be, or may meet the opposite. */
+/* Checks the sum between two steps. Beyond the bound it is infinite, whatever the next steps
+ * add, since they are finite. Within the bound it may be infinite, or may meet the opposite
+ * infinity. */
 static void overflown(const struct sum_form *f, struct sum_exact *e)
 {
 	long double v = wide_value(&e->sum);
@@ -168,7 +170,7 @@ void sum_reference(const struct sum_form *f, struct sum_way way, const u64 *a, c
 		if (k + n < f->k && !ret->nan && so_far >= overflow(f->d))
 			overflown(f, ret);
 	}
-	/* What stands above is below these by more than long double ever errs. */
+	/* Raises the bound by more than the error of the long double arithmetic above. */
 	ret->bound *= 1 + 0x1p-50L;
 }
 
@@ -210,7 +212,7 @@ bool sum_same(const struct sum_form *f, u64 x, u64 y)
 	       (f->d->kind == KIND_FLOAT && wide_decode(f->d, x).nan && wide_decode(f->d, y).nan);
 }
 
-/* ---- what is published ---- */
+/* ---- the published model ---- */
 
 static u64 special_bits(const struct exact_type *t, bool nan, int inf)
 {
@@ -225,7 +227,7 @@ struct term {
 	int exp, scale;
 };
 
-/* Towards zero, `bits` behind the point of a number with that exponent. */
+/* Adds a term, truncated to `bits` bits after the point of a number with exponent `largest`. */
 static void add_cut(struct wide *w, const struct term *t, int largest, unsigned bits)
 {
 	int shift = largest - (int)bits - t->exp;
@@ -274,7 +276,7 @@ u64 sum_model(const struct sum_form *f, struct sum_way way, const u64 *a, const 
 
 	if (f->d->kind != KIND_FLOAT)
 		return integer_sum(f, a, b, c);
-	if (type->bits < f->d->bits) { /* it comes to the sum as a number of D's */
+	if (type->bits < f->d->bits) { /* the addend enters the sum with D's type */
 		struct wide_value v = wide_decode(type, c);
 		struct wide w = {0};
 
@@ -283,7 +285,7 @@ u64 sum_model(const struct sum_form *f, struct sum_way way, const u64 *a, const 
 				   : wide_round(&w, f->d, false);
 		type = f->d;
 	}
-	/* Between steps the sum is of D's type, and may be infinite by then. */
+	/* Between steps the sum has D's type, and may be infinite by then. */
 	for (unsigned k = 0; k < f->k; k += n, type = f->d) {
 		bool nan;
 		int inf;

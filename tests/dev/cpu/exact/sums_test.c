@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* usage: sums [few]. Each form of sums.def on the virtual GPU against exact sums and the bound
- * of sums.h, that of sm_90, which is the tightest; f64 and integers bit for bit. The bound itself,
- * against what is published of tensor cores, which must stay within it, and against sums with fewer
- * bits or products, which must not. Nothing that the virtual GPU knows may be left out. few: a tile
- * of each kind, and the bound on two generations by turns. */
+/* usage: sums [few]. Compares each form of sums.def on the virtual GPU with exact sums, within
+ * the bound of sums.h for sm_90, which is the tightest; f64 and integers bit for bit. Tests the
+ * bound itself, too: the published model of tensor cores must stay within it, and sums with
+ * fewer bits or products must not. No form that the virtual GPU knows may be missing. few: one
+ * tile of each kind, and the bound for two generations in turn. */
 #include "bare.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 _Static_assert(SUM_IN <= FORM_IN * 8 && SUM_OUT <= FORM_OUT * 8, "they fit where forms do");
 
-#define BATCH 256 /* kernels a module */
+#define BATCH 256 /* kernels in one module */
 #define HEAD  ".version 8.1\n.target sm_90\n.address_size 64\n"
 
 static struct bare bare;
@@ -122,8 +122,8 @@ static void run_all(const sum_vec *forms)
 
 /* ---- the bound ---- */
 
-/* What is published stays within the bound of its own generation, and near it somewhere; with eight
- * bits less it does not, nor does a sum that forgets its last product. */
+/* The published model stays within the bound of its own generation, and comes near it somewhere.
+ * With eight bits fewer it does not stay within, nor does a sum without its last product. */
 static void bound_of(const struct sum_form *f, unsigned sm)
 {
 	static struct sum_tile t;
@@ -160,7 +160,7 @@ static void bound_of(const struct sum_form *f, unsigned sm)
 	}
 }
 
-/* ---- nothing is left out ---- */
+/* ---- completeness ---- */
 
 static const char *const factors[] = {
 	"f16", "bf16", "tf32", "f64", "s8", "u8", "e4m3", "e5m2", "s4", "u4", "b1"};
@@ -220,7 +220,8 @@ static void each_type(const sum_vec *forms, const char *op, const char *shape)
 		const char *a = factors[left % ARRAY_LEN(factors)],
 			   *b = factors[left / ARRAY_LEN(factors)];
 
-		/* wmma writes but one type of factors; sums differ in f16 and f32 alone. */
+		/* wmma names one type for both factors; sum types differ only between f16 and
+		 * f32. */
 		if ((strcmp(a, b) && !strcmp(op, "wmma")) ||
 			(strcmp(c, d) && (c[0] != 'f' || d[0] != 'f')))
 			continue;

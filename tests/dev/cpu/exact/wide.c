@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* See wide.h. */
+/* Implementation of wide.h. */
 #include "wide.h"
 
 #include <math.h>
@@ -26,7 +26,7 @@ void wide_add(struct wide *w, bool negative, unsigned __int128 significand, int 
 	u64 part[] = {(u64)significand, (u64)(significand >> 64)};
 
 	at /= 32;
-	/* 32 bits at a time, each shifted into two limbs. */
+	/* Adds 32 bits at a time; each piece, shifted, spans two limbs. */
 	for (unsigned i = 0; i < 4; i++, at++) {
 		u64 v = (part[i / 2] >> 32 * (i % 2) & 0xffffffff) << shift;
 
@@ -49,7 +49,8 @@ void wide_sub(struct wide *w, const struct wide *other)
 		w->limb[i] -= other->limb[i];
 }
 
-/* Limbs of 32 bits of the magnitude, and the sign; returns the index of the highest bit, or -1. */
+/* Gets the magnitude as limbs of 32 bits, and the sign. Returns the index of the highest bit, or
+ * -1. */
 static int magnitude(const struct wide *w, uint32_t limb[WIDE_LIMBS], bool *ret_negative)
 {
 	int64_t carry = 0;
@@ -83,7 +84,7 @@ int wide_sign(const struct wide *w)
 	return magnitude(w, limb, &negative) < 0 ? 0 : negative ? -1 : 1;
 }
 
-/* n bits from bit `from` up; what lies below bit 0 is zero. */
+/* n bits from bit `from` upwards; bits below bit 0 are zero. */
 static u64 bits_from(const uint32_t limb[WIDE_LIMBS], int from, unsigned n)
 {
 	u64 v = 0;
@@ -130,12 +131,13 @@ u64 wide_round(const struct wide *w, const struct exact_type *t, bool nearest)
 
 	if (top < 0)
 		return 0;
-	/* The last bit that is kept, of subnormals that of the least exponent. */
+	/* The last bit that is kept; for subnormals, that of the smallest exponent. */
 	int scale = MAX(top + WIDE_LOW, least), last = scale - (int)t->fbits - WIDE_LOW;
 	u64 v = bits_from(limb, last, t->fbits + 1);
 	if (nearest && bits_from(limb, last - 1, 1) && ((v & 1) || any_below(limb, last - 1)))
 		v++;
-	/* A significand that grew by a bit adds one to the exponent by itself. */
+	/* If rounding carries out of the significand, the addition increments the exponent by
+	 * itself. */
 	if (v >> t->fbits)
 		v += (u64)(scale - least) << t->fbits;
 	return sign | MIN(v, inf);
