@@ -3,11 +3,11 @@
 
 /* usage: bench_ptx [-m MIB] FILE.ptx…
  *        bench_ptx -c COMMAND ARG…
- * Parse and print, in megabytes of PTX text a second of processor time (and, last, of wall time,
- * with the freeing of the module): all files in turn as they are, and with -m one module of so many
- * MiB a file, which is the file's text repeated with new names for functions and labels.
- * Medians of several rounds, smallest and largest behind them.
- * -c: what a command takes, with its output thrown away: wall and processor time, and memory. */
+ * Measures the parser and the printer in MB of PTX text per second of processor time, and last in
+ * MB per second of wall time, which includes freeing the module. The input is all files one after
+ * the other. With -m, each file also becomes a module of MIB MiB: its text repeated, with new names
+ * for functions and labels. Prints the median of several rounds, then the smallest and the largest.
+ * -c: measures the wall time, processor time and memory of a command and discards its output. */
 #include "ptx/ptx.h"
 
 #include <fcntl.h>
@@ -85,7 +85,7 @@ static bool is_word(char c)
 	       c == '_' || c == '$';
 }
 
-/* Names that are new in each function of a real module: functions', their parameters', labels. */
+/* True for names that are unique to a function in a real module: functions, parameters, labels. */
 static bool is_distinct(const struct ptx_module *m, const char *s, size_t len)
 {
 	if (len > 3 && (!memcmp(s, "$L_", 3) || !memcmp(s, "LBB", 3)))
@@ -100,7 +100,7 @@ static bool is_distinct(const struct ptx_module *m, const char *s, size_t len)
 	return false;
 }
 
-/* The text again and again, as its compiler wrote it, with a number behind those names. */
+/* Repeats the text, as its compiler wrote it, and appends a number to each of those names. */
 static struct text enlarge(const struct text *t, size_t bytes)
 {
 	struct ptx_module *m = parse(t);
@@ -130,7 +130,7 @@ struct figure {
 	double s[ROUNDS];
 };
 
-/* MB/s: the median, and how far it spread. */
+/* Prints the median in MB/s, and the spread. */
 static void show(const char *what, struct figure *f, double mb)
 {
 	qsort(f->s, ROUNDS, sizeof(double), by_value);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* bench_sched: what the engine takes to decide (policy hpf, 132 SMs) when a launch of high priority
- * comes, the running one has left, and the high one ends, while so many more launches of low
- * priority are queued, of one tenant or of several. Prints microseconds: the median over rounds,
- * and p99. The engine alone: reading pages and storing words is the daemon's. Then the same with a
- * journal of all inputs (heddled --events), whose text is made between the decisions. */
+/* bench_sched: measures how long the engine takes to decide (policy hpf, 132 SMs) when a
+ * high-priority launch arrives, when the running launch has left, and when the high-priority launch
+ * ends, while a given number of low-priority launches are queued, from one tenant or several.
+ * Prints the median over the rounds and p99, in microseconds. Only the engine is measured, not the
+ * daemon's reading of pages and storing of words. Then measures the same with a journal of all
+ * inputs (heddled --events), whose text is written between the decisions. */
 #include "sched/engine/journal.h"
 #include "sched/engine/sched.h"
 #include "sched/model/durations.h"
@@ -84,7 +85,7 @@ static struct sched_launch *submit(struct bench *b, struct sched_tenant *t, uint
 	return l;
 }
 
-/* queued: launches of low priority behind the one that runs, in all. */
+/* queued: total number of low-priority launches that wait behind the running one. */
 static void open_bench(struct bench *b, unsigned queued, unsigned tenants, bool journaled)
 {
 	struct sched_options o = {.n_sms = 132, .model = &model_durations};
@@ -106,7 +107,7 @@ static void open_bench(struct bench *b, unsigned queued, unsigned tenants, bool 
 	decide(b, NULL);
 }
 
-/* The high launch comes, has its device, ends. */
+/* A high-priority launch arrives, gets the device and ends. */
 static void one_round(struct bench *b, unsigned i)
 {
 	struct sched_launch *l;
@@ -123,7 +124,8 @@ static void one_round(struct bench *b, unsigned i)
 	b->now += 30000;
 	sched_end(b->s, b->now, l, true, 30000);
 	decide(b, &b->took[ENDS][i]);
-	/* Whatever is waited for before the other goes on. */
+	/* Long enough for every wait of the engine to expire before the low-priority launch
+	 * continues. */
 	b->now += 5000000;
 	decide(b, NULL);
 }
@@ -145,7 +147,7 @@ static void measure(unsigned queued, unsigned tenants, bool journaled)
 	for (unsigned i = 0; i < ROUNDS; i++)
 		one_round(b, i);
 	sched_stats(b->s, &stats);
-	/* Several tenants of low priority take turns, and another one runs. */
+	/* With several low-priority tenants, which take turns, another tenant may be running. */
 	must(tenants > 1 || stats.preemptions + stats.shrinks >= ROUNDS,
 		"the running launch was not preempted");
 	printf("%4u queued, %u tenants:", queued, tenants);

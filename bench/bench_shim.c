@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* bench_shim SHIM DRIVER: what a launch costs the calling thread, through the driver itself and
- * through the shim in front of it, in one process and in turns: a kernel that the shim does not
- * manage, and one that it does (with a daemon at HEDDLE_SOCKET; else both are passed on); and the
- * driver's launch with the wait that a managed one has behind it. Prints
- * medians over batches; every result is checked at the end. */
+/* bench_shim SHIM DRIVER: measures what a launch costs the calling thread, through the driver and
+ * through the shim, alternating within one process. It launches a kernel that the shim does not
+ * manage and one that it does (if a daemon listens at HEDDLE_SOCKET; without one, the shim passes
+ * both to the driver). It also measures a driver launch followed by the stream wait that a managed
+ * launch needs. Prints medians over batches and checks every result at the end. */
 #include "dev/cu.h"
 #include "tests/shim/code.h"
 
@@ -71,8 +71,8 @@ static double batch(launch_fn *launch, CUfunction fn, CUstream s, void **params)
 	return (double)t / BATCH;
 }
 
-/* What no managed launch can do without: the driver's own wait behind it, here for what is there.
- */
+/* Every managed launch is followed by a stream wait. Here the value that it waits for is already
+ * there, so that only the driver's cost of the wait is measured. */
 static CUdeviceptr gate;
 
 static CUresult launch_gated(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
@@ -82,7 +82,7 @@ static CUresult launch_gated(CUfunction fn, unsigned gx, unsigned gy, unsigned g
 	return real.cuStreamWaitValue32(s, gate, 0, CU_STREAM_WAIT_VALUE_GEQ);
 }
 
-/* Medians in ns of the driver's launch and of another, batch by batch in turn. */
+/* Measures the driver's launch and another in alternating batches. Prints the medians in ns. */
 static void compare(const char *what, CUfunction a, launch_fn *launch, const char *whose,
 	CUfunction b, CUstream s, void **params)
 {
@@ -121,7 +121,8 @@ int main(int argc, char **argv)
 	DO(shim.cuCtxSetCurrent(ctx));
 	DO(shim.cuModuleLoadData(&known, ptx));
 	DO(shim.cuModuleGetFunction(&managed, known, "mix"));
-	DO(real.cuModuleLoadData(&unknown, ptx)); /* behind the shim's back: it has no PTX */
+	/* loaded without the shim's knowledge: it has no PTX of this module */
+	DO(real.cuModuleLoadData(&unknown, ptx));
 	DO(real.cuModuleGetFunction(&plain, unknown, "mix"));
 	DO(shim.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
 	DO(shim.cuMemAlloc(&in, sizeof(host)));

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* bench_spawn: what spawning a task takes the host, without any device: a pool's columns in plain
- * memory, and in place of the device a thread that says of each row at once that it has ended
- * ("echo"), or nobody until the rows are half full, which is not counted ("alone"). ns a task, of
- * one thread and of several; the best of some rounds, as others use the machine. */
+/* bench_spawn: measures what spawning a task costs the host, without a device. The pool's columns
+ * lie in plain memory. In "echo", a thread in place of the device reports each row as finished at
+ * once. In "alone", no thread does until half of the rows are used, and emptying them is not
+ * counted. Prints ns per task for one thread and for several: the best of some rounds, as other
+ * programs use the machine. */
 #include "../tests/rt/fake_pool.h"
 
 #define COLUMNS 264

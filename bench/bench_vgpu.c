@@ -2,9 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* usage: bench_vgpu FOLDER…
- * Speed of the virtual GPU's core: the eight programs' kernels from each folder of PTX
- * (build/kernels/nvcc, build/kernels/clang), in thread instructions per second of one core's time,
- * and their geometric mean. Fails below 100 million, the least that is promised. */
+ * Measures the speed of the virtual GPU's core on the kernels of the eight programs, from each
+ * folder of PTX (build/kernels/nvcc, build/kernels/clang). Prints thread instructions per second of
+ * one core's time for each kernel, and the geometric mean. Fails if the mean is below 100 million,
+ * the promised minimum. */
 #include "../tests/dev/cpu/grid.h"
 
 #include <math.h>
@@ -43,7 +44,7 @@ static double core_seconds(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
-/* Thread instructions per second; 0 after an error. */
+/* Returns thread instructions per second, or 0 after an error. */
 static double measure(
 	struct vgpu_module *mod, struct vgpu_mem *m, const char *name, const char *spec)
 {

@@ -3,12 +3,12 @@
 # Copyright 2026 The heddle authors
 #
 # usage: bench/beside.sh DIST DIR NAME...
-# Programs from elsewhere (DIR as tests/hw/programs.sh has it), of low priority beside a kernel of
-# 30 us every 2 ms at high priority, no MPS: natively, and under heddle with its defaults and with
-# every kernel managed, however short, but for those that a gate suits. Of each the wall time of the
-# whole program, in ms (RUNS of them, 3; under heddle after one that fills the caches), what it says
-# itself of its times (lines with a number that match SAYS), and the other's median and 99th
-# percentile over those runs, in us.
+# Runs third-party programs (DIR is laid out as for tests/hw/programs.sh) at low priority beside a
+# 30 us kernel every 2 ms at high priority, without MPS: natively, under heddle with its defaults,
+# and under heddle with every kernel managed, however short, except those that suit a gate. Prints
+# for each program its wall time in ms (RUNS times, default 3; under heddle after one run that fills
+# the caches), the times that the program itself reports (lines with a number that match SAYS), and
+# the median and 99th percentile of the high-priority kernel over those runs, in us.
 set -eu
 dist=$(cd "$1" && pwd)
 programs=$(cd "$2" && pwd)
@@ -16,7 +16,7 @@ shift 2
 # shellcheck source=bench/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# once OUT NAME RUNS-UNDER...: prints how long it took.
+# once OUT NAME RUNS-UNDER...: runs a program once and prints how long it took, in ms.
 once() {
 	to=$1 name=$2
 	shift 2
@@ -27,13 +27,13 @@ once() {
 	echo $((($(date +%s%N) - from) / 1000000))
 }
 
-figures() { # of the high program since it was last asked
+figures() { # of the high-priority program since the previous call
 	kill -USR1 "$high"
 	sleep 0.2
 	tail -n 1 "$dir/high" | sed 's/.*"p50_us":\([0-9.]*\),"p99_us":\([0-9.]*\).*/p50 \1, p99 \2/'
 }
 
-# beside LABEL RUNS-UNDER...: all programs.
+# beside LABEL RUNS-UNDER...: runs and measures all programs.
 beside() {
 	label=$1
 	shift

@@ -2,11 +2,12 @@
  * Copyright 2026 The heddle authors */
 
 /* usage: compiling module|link|library|process [SIZE]
- * What compiling PTX in one thread holds up in another, which launches a kernel and waits for it,
- * allocates, and loads small modules all the while. The PTX (SIZE multiplications, 4000) is another
- * each time, so that no cache has it. module, link and library: by that kind of call; process:
- * another process loads it as a library, without a context, and this one then from the driver's
- * cache. The worst time of each call, in ms. */
+ * Measures how long PTX compilation in one thread delays another thread that continually launches a
+ * kernel and waits for it, allocates memory, and loads small modules. The PTX has SIZE
+ * multiplications (default: 4000) and differs each time, so that no cache contains it. module, link
+ * and library compile it with that kind of call. process: a separate process loads it as a library,
+ * without a context, and this process then loads it from the driver's cache. Prints the worst time
+ * of each call in ms. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -39,7 +40,7 @@ static double now_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* All values are live all the time: the assembler has work. */
+/* All values are live throughout, which makes register allocation expensive for the assembler. */
 static void make_big(unsigned size, unsigned seed)
 {
 	size_t n;

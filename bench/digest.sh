@@ -3,14 +3,14 @@
 # Copyright 2026 The heddle authors
 #
 # usage: bench/digest.sh [ROOT [TABLE]]
-# Prints a digest of the code that the passes emit, 12 hexadecimal digits: of the golden forms
+# Prints a digest (12 hexadecimal digits) of the code that the passes emit: of the golden forms
 # (tests/pass/forms, which the test pass-forms compares with the passes' output) and of FORM_VERSION
-# (src/shim/form/rewrite.c). The forms of tasks count for the tables of tasks alone (TABLE: tasks, as-tasks), those
-# that take blocks in another order than by rows for the table orders alone, and sliced ones, which only the
-# table slicing has beside heddle's, for none.
-# ROOT is the source tree (default: the one of this script); in what ./run dist makes, the digests are
-# those that the tree had. bench/results.sh keeps it with each table: a table whose digest differs was
-# measured with other code.
+# (src/shim/form/rewrite.c). Forms of tasks count only for the tables of tasks (TABLE: tasks,
+# as-tasks), forms that take blocks in an order other than by rows only for the table orders, and
+# sliced forms, which only the table slicing measures beside heddle's own, for none.
+# ROOT is the source tree (default: this script's). In the output of ./run dist, the digests are
+# those of the source tree when it was made. bench/results.sh stores the digest with each table: a
+# table with a different digest was measured with other code.
 set -eu
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)} kind=kernels
 case ${2:-} in

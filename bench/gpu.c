@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Through the driver API alone, as a program that knows nothing of heddle. */
+/* Uses the driver API only, like a program that does not know heddle. */
 #include "gpu.h"
 
 #include <errno.h>

@@ -3,10 +3,10 @@
 # Copyright 2026 The heddle authors
 #
 # usage: bench/handover.sh DIST [OUT]
-# A 20 us kernel every millisecond beside long grids of 20 us blocks, in each arrangement, and the
-# hand-over beyond the residual (bench/stamps.c), on this machine's GPU. The rounds that make 20 us
-# are found once, on the idle device, and are the same for all. DIST: what ./run dist made. Event
-# logs and the programs' reports stay in OUT.
+# Runs a 20 us kernel every millisecond beside long grids of 20 us blocks on this machine's GPU, in
+# each arrangement, and measures the hand-over time beyond the residual (bench/stamps.c). The number
+# of loop rounds that take 20 us is measured once, on the idle device, and used for all
+# arrangements. DIST: the output of ./run dist. Event logs and the programs' reports stay in OUT.
 set -eu
 dist=$1
 out=${2:-$(mktemp -d)}
@@ -35,7 +35,7 @@ tick() { # NAME COMMAND...
 	tail -n 1 "$out/tick.$name"
 }
 
-# rounds PROGRAM ARG...: of its blocks
+# rounds PROGRAM ARG...: prints the loop rounds that the program chose for its blocks
 rounds() {
 	program=$1
 	shift
@@ -78,7 +78,7 @@ daemon_ends() {
 	unset HEDDLE_SOCKET
 }
 
-# The vendor's MPS, as it is and with its client priorities.
+# NVIDIA's MPS, first with its defaults, then with its client priorities.
 vendor() {
 	export CUDA_MPS_PIPE_DIRECTORY="$dir/mps" CUDA_MPS_LOG_DIRECTORY="$dir/mps-log"
 	mkdir "$dir/mps" "$dir/mps-log"

@@ -3,10 +3,11 @@
 # Copyright 2026 The heddle authors
 #
 # usage: bench/latency.sh DIST
-# What the latency target (latency_us) costs and keeps: grids of blocks of a chosen length, alone
-# natively and under heddle from their second start on, and how long they take to leave for a 20 us
-# kernel of high priority every millisecond. No MPS; BLOCKS and TARGETS, in us; 90 s. DIST: what
-# ./run dist made, or a build folder. WAVE: blocks that fit at once; DEVICE=cpu: to try the script.
+# Measures what the latency target (latency_us) costs and how well it is kept. Grids of blocks of a
+# chosen length run alone, natively and under heddle from their second start on; then beside a 20 us
+# high-priority kernel every millisecond, which shows how long they take to leave the SMs. Does not
+# use MPS and takes 90 s. BLOCKS and TARGETS are in us. DIST: the output of ./run dist, or a build
+# folder. WAVE: number of blocks that fit on the device at once. DEVICE=cpu: only to try the script.
 set -eu
 dist=$1
 device=${DEVICE:-cuda}
@@ -17,11 +18,11 @@ export HEDDLE_FORM_WAIT_MS=60000
 native=
 [ "$device" = cuda ] || native="env LD_LIBRARY_PATH=$dist/lib/heddle/cpu:$dist/src/dev/cpu"
 
-field() { # NAME FILE: of the last line that has it
+field() { # NAME FILE: prints the value from the last line that has the field
 	sed -nE "s/.*\"$1\": ?([0-9.]+).*/\\1/p" "$2" | tail -n 1
 }
 
-# alone FOR-MS RUN-UNDER...: the median of its launches, in us
+# alone FOR-MS RUN-UNDER...: prints the median duration of its launches, in us
 alone() {
 	ms=$1
 	shift

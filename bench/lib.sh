@@ -2,9 +2,10 @@
 # Copyright 2026 The heddle authors
 # shellcheck shell=sh
 #
-# Functions of benchmarks that run programs under a daemon of their own. Set dist before: the folder that ./run
-# dist made, or a build folder. This file sets heddle, heddled, examples and benches, their paths; dir, a folder
-# that is removed at the end; daemon and high or low, processes that are ended then.
+# Functions for benchmarks that run programs under a daemon of their own. The script sets dist
+# first: the output folder of ./run dist, or a build folder. This file sets the paths heddle,
+# heddled, examples and benches, and dir, a folder that is removed at exit. It also ends the
+# processes daemon, high and low at exit.
 # shellcheck disable=SC2034,SC2154
 heddle=$dist/bin/heddle heddled=$dist/bin/heddled
 examples=$dist/lib/heddle/examples benches=$dist/lib/heddle/bench
@@ -32,7 +33,7 @@ await() { # FILE TEXT
 	done
 }
 
-serve() { # LOG OPTION...: a daemon, which answers
+serve() { # LOG OPTION...: starts a daemon and waits until it answers
 	log=$1
 	shift
 	env -u LD_LIBRARY_PATH "$heddled" --config-root /nonexistent --socket "$HEDDLE_SOCKET" "$@" 2>"$log" 9>&- &

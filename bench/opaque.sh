@@ -3,21 +3,21 @@
 # Copyright 2026 The heddle authors
 #
 # usage: bench/opaque.sh DIST [ARRANGEMENT...]
-# Two unmodified PyTorch programs, of which no kernel can be rewritten: inference (high priority,
-# requests every so often) beside training that fills the GPU (low priority), in each arrangement, one
-# after the other, RUNS times (1): bench/pytorch. Arrangements:
+# Runs two unmodified PyTorch programs with kernels that cannot be rewritten: inference (high
+# priority, periodic requests) beside training that fills the GPU (low priority). Measures each
+# arrangement in turn, RUNS times (default: 1). The programs are in bench/pytorch. Arrangements:
 #   alone                  each by itself, natively
 #   heddle-alone           each by itself under heddle
 #   sliced                 natively, taking turns
-#   mps, mps-priority      the vendor's MPS; with a lower client priority for the training
-#   mps-share:PERCENT      the vendor's MPS, where the training may use so much of the SMs
+#   mps, mps-priority      NVIDIA's MPS; the same with a lower client priority for training
+#   mps-share:PERCENT      NVIDIA's MPS, with training limited to this share of the SMs
 #   heddle[:KEY=VALUE...]  under heddle, without MPS, with these settings of heddled
 #   heddle-mps[:...]       the same with MPS
-# Prints a line of each request period and way: arrangement, way, period, requests, p50, p99 and maximum
-# (ms), steps a second meanwhile. PERIODS (ms: 5,10,20), WAYS (launches,graph), REQUESTS (2000), OUT (a
-# folder for what they say). PYTHON: the one that has PyTorch (python3). Of a machine with several GPUs
-# each run may have one (CUDA_VISIBLE_DEVICES). `python3
-# bench/render.py picture opaque FILE...` draws several runs.
+# Prints a line for each request period and way: arrangement, way, period, requests, p50, p99 and
+# maximum latency (ms), training steps per second meanwhile. Settings: PERIODS (ms, default
+# 5,10,20), WAYS (launches,graph), REQUESTS (2000), OUT (a folder for the programs' output), PYTHON
+# (python3; must have PyTorch). With several GPUs, each run may use its own (CUDA_VISIBLE_DEVICES).
+# `python3 bench/render.py picture opaque FILE...` draws several runs.
 set -eu
 dist=$(cd "$1" && pwd)
 shift
@@ -81,7 +81,7 @@ start_heddled() { # MPS KEY=VALUE,...
 	await 20 "$heddle" status || { cat "$out/$name.heddled"; exit 1; }
 }
 
-# Training under "$@"; ends when told.
+# Starts training under the command "$@". It runs until it is killed.
 start_training() {
 	rm -f "$dir/steps" # of another arrangement
 	"$@" "$python" "$here/pytorch/training.py" --log "$dir/steps" >"$out/$name.training" 2>&1 &
@@ -92,7 +92,7 @@ training_ready() {
 	await 120 grep -q ready "$out/$name.training" || { tail -n 5 "$out/$name.training"; exit 1; }
 }
 
-steps_between() { # FROM TO, in seconds: steps a second
+steps_between() { # FROM TO, in seconds: prints training steps per second
 	awk -v from="$1" -v to="$2" '$1 >= from && $1 < to { n++ } END { printf "%.2f", n / (to - from) }' \
 		"$dir/steps"
 }
@@ -104,7 +104,7 @@ start_inference() {
 	infer=$!
 }
 
-# Lines of JSON to the table's.
+# Converts the programs' JSON lines to lines of the table.
 table() {
 	while read -r line; do
 		case $line in '{'*) ;; *) continue ;; esac

@@ -3,11 +3,11 @@
 # Copyright 2026 The heddle authors
 #
 # usage: bench/ptx.sh BUILD [MIB]
-# How fast PTX is read and written: modules that nvcc and clang make of a template library and of
-# the kernels, each repeated until it has MIB (16) MiB, and all of them as they are. Uses whichever
-# compiler is there. And what it takes to look at and rewrite one kernel of BRANCHES (5000 and twenty
-# times as many: about twenty times as long; aim for the latter: 5 s), and 100 MB in 20,000 kernels (aim: 10 s,
-# 4 GB).
+# Measures how fast PTX is read and written: modules that nvcc and clang make of a template library
+# and of the kernels, each repeated up to MIB MiB (default: 16), and all of them unchanged. Uses the
+# compilers that are installed. Also measures inspecting and rewriting one kernel of BRANCHES
+# branches (5000) and one of 20 times as many, which should take about 20 times as long (goal for
+# the larger: 5 s), and 100 MB of PTX in 20,000 kernels (goal: 10 s, 4 GB).
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$1
@@ -46,7 +46,7 @@ for branches in 5000 100000; do
 	"$build/bench/bench_ptx" -c "$build/heddle" ptx preempt "$dir/branches.ptx"
 done
 
-# A loop over 4 KB of arithmetic behind a guard: what compilers make most often.
+# A loop over 4 KB of arithmetic behind a guard: the shape that compilers emit most often.
 awk -v n=20000 'BEGIN {
 	print ".version 7.0\n.target sm_70\n.address_size 64"
 	for (i = 0; i < 70; i++)

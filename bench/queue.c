@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Two programs of one measurement (bench/queue.sh), unaware of heddle.
+/* The two programs of one measurement (bench/queue.sh); they do not know heddle.
  *
- *	queue low [--launches N] [--block-us D] [--waves W] [--rounds R]
- *		N short launches on one stream, none waited for but the last: of 1 to W waves of
- *		blocks of at most D us. Each needs what the one before left; the result is compared
- *		with what must come out.
- *	queue high [--every-us P] [--kernel-us D] [--rounds R]
- *		a kernel of one block an SM each P us, waited for; until standard input ends.
+ *  queue low [--launches N] [--block-us D] [--waves W] [--rounds R]
+ *    Launches N short kernels on one stream and waits only for the last. Each has 1 to W waves of
+ *    blocks of at most D us. Each reads the output of the previous one; the final result is
+ *    compared with the expected one.
+ *  queue high [--every-us P] [--kernel-us D] [--rounds R]
+ *    Launches a kernel of one block per SM every P us and waits for it, until standard input ends.
  *
- * --rounds: of the kernel's loop, in place of measuring how many make the time asked for. Each says
- * "ready ROUNDS" before it begins, its kernel loaded and run by then. Then one line of results:
- *"low LAUNCHES SECONDS right|WRONG", "high LAUNCHES P50_US P99_US MAX_US". */
+ * --rounds sets the rounds of the kernel's loop; without it, the program measures how many make the
+ * requested time. Each program prints "ready ROUNDS" once its kernel is loaded and has run, and at
+ * its end one line of results: "low LAUNCHES SECONDS right|WRONG" or "high LAUNCHES P50_US P99_US
+ * MAX_US". */
 #include "gpu.h"
 
 #include <poll.h>
@@ -89,7 +90,7 @@ static void parse(int argc, char **argv)
 	}
 }
 
-/* Rounds of the loop that make one wave, or less, last so long on an idle device. */
+/* Returns the loop rounds that make a grid of at most one wave last this long on an idle device. */
 static unsigned rounds_for(double us, unsigned blocks)
 {
 	double took[2];
@@ -113,7 +114,7 @@ static void memory(unsigned blocks)
 	must(cuCtxSynchronize(), "memory");
 }
 
-/* What the k-th launch is: short ones and longer ones, of a few waves, not all full. */
+/* Chooses the size of the k-th launch: short or longer, a few waves, the last not always full. */
 static void kth(unsigned k, unsigned rounds, unsigned *ret_blocks, unsigned *ret_rounds)
 {
 	unsigned waves = 1 + k * 7 % (unsigned)opt.waves;
@@ -122,7 +123,7 @@ static void kth(unsigned k, unsigned rounds, unsigned *ret_blocks, unsigned *ret
 	*ret_rounds = k % 3 ? rounds : rounds / 2;
 }
 
-/* Blocks differ by how many of the launches they belong to, which goes by waves. */
+/* The result of a block depends on how many launches include it, which depends on their waves. */
 static unsigned expected(unsigned b, const unsigned a[2], const unsigned c[2], unsigned rounds)
 {
 	unsigned x = 1;
@@ -217,7 +218,7 @@ static int high(void)
 		next = (next + opt.every_us > now_us() ? next : now_us()) + opt.every_us;
 	}
 	qsort(us, n, sizeof(*us), by_size);
-	if (read(0, us + cap - 1, sizeof(*us)) < 0) /* the next one has a line of its own */
+	if (read(0, us + cap - 1, sizeof(*us)) < 0) /* the next request starts on a new line */
 		return 1;
 	if (n)
 		printf("high %zu %.0f %.0f %.0f\n", n, us[n / 2], us[n * 99 / 100], us[n - 1]);

@@ -3,10 +3,11 @@
 # Copyright 2026 The heddle authors
 #
 # usage: bench/queue.sh DIST [OUT]
-# 20,000 short launches (10 to 200 us, blocks of at most 20 us) queued on one stream beside a 30 us
-# kernel every 2 ms at high priority: without heddle, and under it with its defaults and with every
-# kernel managed. No MPS. DIST: what ./run dist made, or a build folder; events stay in OUT. Under a
-# minute. LAUNCHES, DEVICE (cpu: with other figures, to try the script).
+# Queues 20,000 short launches (10 to 200 us, blocks of at most 20 us) on one stream beside a 30 us
+# high-priority kernel every 2 ms: without heddle, under heddle with its defaults, and with every
+# kernel managed. Does not use MPS and takes under a minute. DIST: the output of ./run dist, or a
+# build folder. Event logs stay in OUT. LAUNCHES sets the number of launches. DEVICE=cpu uses other
+# figures and is only for trying the script.
 set -eu
 dist=$1
 out=${2:-$(mktemp -d)}
@@ -21,7 +22,7 @@ export HEDDLE_FORM_WAIT_MS=60000
 mkfifo "$dir/end"
 exec 9<>"$dir/end"
 
-# beside NAME RUN_HIGH RUN_LOW: prints both programs' lines.
+# beside NAME RUN_HIGH RUN_LOW: runs both programs and prints their results.
 beside() {
 	name=$1
 	# shellcheck disable=SC2086
@@ -36,7 +37,7 @@ beside() {
 	printf '%-12s %s; %s' "$name" "$(tail -n 1 "$out/$name.low")" "$(tail -n 1 "$out/$name.high")"
 }
 
-# with_daemon NAME OPTION...: beside, under a daemon of its own.
+# with_daemon NAME OPTION...: runs `beside` under a new daemon.
 with_daemon() {
 	served=$1
 	shift
@@ -45,8 +46,8 @@ with_daemon() {
 	served
 }
 
-# under NAME OPTION...: the same under heddle; and a quarter of it once more with an event log, which
-# takes time itself, for the words.
+# under NAME OPTION...: runs `beside` under heddle. Then runs a quarter of the launches with an
+# event log, which itself takes time, to count the words stored.
 under() {
 	with_daemon "$@"
 	echo

@@ -3,11 +3,11 @@
 # Copyright 2026 The heddle authors
 #
 # usage: bench/registers.sh BUILD PTX...
-# Registers of managed kernels as they are, in the form that the shim makes first, and in its second
-# one, within the kernel's own registers: made where the first needs more, past as many as all
-# threads of an SM have (32). And what ptxas takes for all of them. ARCH (sm_90), JOBS (2); OUT: a
-# file for a line a kernel: registers, bytes spilled, of each (- where there is none), name, file.
-# No GPU is needed; ptxas is.
+# Compares the registers of kernels: unchanged, in the form that the shim makes first, and in the
+# second form, limited to the kernel's own registers. The second is made where the first needs more
+# registers and more than all threads of an SM can have (32). Also prints the time that ptxas takes
+# for each. Settings: ARCH (sm_90), JOBS (2), OUT: a file with a line per kernel: registers and
+# spilled bytes of each form (- if there is none), name, file. Needs ptxas but no GPU.
 set -eu
 build=$(cd "$1" && pwd)
 shift
@@ -21,7 +21,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
 cat >"$dir/read.awk" <<'AWK'
-# From the output of ptxas -v: name, registers, bytes spilled.
+# Reads the output of ptxas -v; prints name, registers, bytes spilled.
 /Compiling entry function/ { split($0, part, "\x27"); name = part[2] }
 /bytes spill stores/ { spilled = $0; sub(/ bytes spill stores.*/, "", spilled); sub(/.* /, "", spilled) }
 /: Used [0-9]+ registers/ && name != "" {
@@ -31,7 +31,7 @@ cat >"$dir/read.awk" <<'AWK'
 }
 AWK
 cat >"$dir/bound.awk" <<'AWK'
-# The module with the bounds that a file names.
+# Prints the module with the register limits that a file lists.
 BEGIN { while ((getline line <bounds) > 0) { split(line, part, " "); bound[part[1]] = part[2] } }
 /\.entry / { name = $0; sub(/.*\.entry */, "", name); sub(/[^A-Za-z0-9_$].*/, "", name) }
 /^\.maxnreg/ && name in bound {
@@ -46,7 +46,8 @@ cat >"$dir/one" <<'SH'
 set -eu
 dir=$1 tool=$2 ptxas=$3 arch=$4 ptx=$5
 work=$(mktemp -d "$dir/w.XXXXXX")
-# assembled NAME: registers of NAME.ptx to NAME.regs, seconds to NAME.s; false if it is not taken.
+# assembled NAME: assembles NAME.ptx; writes registers to NAME.regs and seconds to NAME.s. Fails if
+# ptxas rejects the file.
 assembled() {
 	sh -c '"$1" -v -arch="$2" "$3.ptx" -o "$3.cubin" >"$3.said" 2>&1; echo $? >"$3.status"; times' \
 		sh "$ptxas" "$arch" "$work/$1" | sed -n '2s/m/ /gp' | tr -d s |
@@ -68,7 +69,7 @@ awk 'function step(n) { return int((n + 7) / 8) * 8 }
 : >"$work/second.regs"
 echo 0 >"$work/second.s"
 if [ -s "$work/bounds" ]; then
-	# Only those: as the shim does, a kernel at a time.
+	# Only the kernels with a limit: the shim, too, makes second forms one kernel at a time.
 	awk -f "$dir/bound.awk" -v bounds="$work/bounds" "$work/form.ptx" >"$work/second.ptx"
 	assembled second || :
 	join "$work/bounds" "$work/second.regs" | awk '{ print $1, $3, $4 }' >"$work/x"
@@ -76,7 +77,8 @@ if [ -s "$work/bounds" ]; then
 fi
 join -a 1 -e - -o 0,1.2,1.3,1.4,1.5,2.2,2.3 "$work/both" "$work/second.regs" |
 	awk -v file="$(basename "$ptx")" '{ print $2, $3, $4, $5, $6, $7, $1, file }' >"$work.rows"
-# A module is assembled whole: of the second forms' time the part that their number is.
+# ptxas assembles a whole module, so the time of the second forms is scaled by their share of
+# kernels.
 awk -v n="$(grep -c . "$work/second.regs" || :)" -v of="$(grep -c . "$work/form.regs")" \
 	'{ s[++i] = $1 } END { print s[1], s[2], of ? s[3] * n / of : 0 }' \
 	"$work/plain.s" "$work/form.s" "$work/second.s" >"$work.times"
@@ -88,7 +90,7 @@ cat "$dir"/w.*.rows >"$dir/rows"
 cat "$dir"/w.*.times | awk '{ a += $1; b += $2; c += $3 }
 	END { printf "ptxas: %.1f s as they are, %.1f s first forms (%.2f times), %.1f s second ones (%.2f times in all)\n",
 		a, b, b / a, c, (b + c) / a }'
-# The result if the second form is chosen when it spills at most so many bytes more.
+# The result if the shim chooses the second form whenever it spills at most this many bytes more.
 for spill in none 0 16 64; do
 	awk -v spill="$spill" '
 		function step(n) { return int((n + 7) / 8) * 8 }

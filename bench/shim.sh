@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# shim.sh WHERE [DRIVER]: what a launch costs through the shim, managed and not, against the driver
-# itself in the same run. WHERE: a build folder, or what ./run dist made.
-# DRIVER: a libcuda.so.1; "system", the system's; by default the virtual GPU's
-# (whose own launches cost so much that only a GPU's figures mean something).
+# usage: bench/shim.sh WHERE [DRIVER]
+# Measures what a managed and an unmanaged launch cost through the shim, compared with the driver in
+# the same run. WHERE: a build folder, or the output of ./run dist. DRIVER: a libcuda.so.1, or
+# "system" for the system's (default: the virtual GPU's, whose launches cost so much that only the
+# figures of a GPU are meaningful).
 set -eu
 parts=$1/lib/heddle
 bench=$parts/bench fake=$parts/tests/fake_daemon shim=$parts/shim cpu=$parts/cpu

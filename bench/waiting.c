@@ -2,11 +2,11 @@
  * Copyright 2026 The heddle authors */
 
 /* usage: waiting
- * Which calls of the driver wait for a kernel that runs, in the same context and in a stream that
- * blocks no other; and whether another thread's launch in a third stream waits with them. A program
- * whose kernel waits for its host stands still for ever in such a call: heddle may make none that
- * the program does not make. A line for each call, in the order of the table; a kernel that is not
- * told to end does so after ten seconds. */
+ * Finds the driver calls that wait for a running kernel, in the same context and in a stream that
+ * blocks no other, and whether another thread's launch in a third stream waits with them. If a
+ * program's kernel waits for its host, such a call never returns: heddle must not make one that the
+ * program does not make. Prints a line for each call, in the order of the table. A kernel that is
+ * not told to end does so after ten seconds. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -19,7 +19,7 @@
 #include "base/base.h"
 #include "gpu.h"
 
-#define WAITS_MS 300 /* what has not returned by then waits */
+#define WAITS_MS 300 /* a call that has not returned after this time waits for the kernel */
 #define BYTES    ((size_t)1 << 16)
 #define PTX                                                                              \
 	".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .u32 word;\n"   \
@@ -44,7 +44,7 @@ static CUfunction add, of_module, of_library, first, locals;
 static CUdeviceptr memory, freed;
 static void *host;
 
-/* ---- the calls, each of which uses what those before it made ---- */
+/* ---- the calls: each uses what the previous calls made ---- */
 
 static CUresult load_module(void)
 {
@@ -73,7 +73,7 @@ static CUresult load_library(void)
 	return cuLibraryLoadData(&lib, PTX, NULL, NULL, 0, NULL, NULL, 0);
 }
 
-/* In libraries that nothing has put into the context so far. */
+/* Uses libraries that have not been loaded into the context yet. */
 
 static CUresult attribute_of_kernel(void)
 {
@@ -247,7 +247,7 @@ static const struct call {
 	{"cuModuleUnload", unload_module},
 };
 
-/* ---- beside a kernel that runs ---- */
+/* ---- the calls beside a running kernel ---- */
 
 struct asked { /* of a thread of its own */
 	CUresult (*fn)(void);
@@ -343,7 +343,7 @@ int main(void)
 			"cuLibraryLoadData");
 	must(cuLibraryGetKernel(&of_function, by_function, "add"), "cuLibraryGetKernel");
 	must(cuLibraryGetKernel(&of_kernel, by_kernel, "add"), "cuLibraryGetKernel");
-	must(launch_elsewhere(), "cuLaunchKernel"); /* it is loaded from here on */
+	must(launch_elsewhere(), "cuLaunchKernel"); /* loads the kernel */
 	must(cuCtxSynchronize(), "cuCtxSynchronize");
 	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
 		if (!beside(&calls[i], spin, stream, flag, flag_at))

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A tenant whose blocks write down when they ran and on which SM, by the device's clock and its
- * %smid: several of them side by side, under heddle run, show who had which SMs
- * (tests/e2e/where.awk). A line for each block: launch, block, SM, start and end in ns (by a clock
- * that all tenants share, modulo eleven days), and the hardware block that ran it: %gridid and
- * %warpid of its first warp, which differ between hardware blocks that are on one SM at the same
- * time. Fails unless each block ran exactly once.
+/* A tenant whose blocks record when they ran (device clock) and on which SM (%smid). Several of
+ * them side by side under heddle run show which tenant had which SMs (tests/e2e/where.awk). Prints
+ * a line for each block: launch, block, SM, start and end in ns (by a clock that all tenants share,
+ * modulo eleven days), and the hardware block that ran it: %gridid and %warpid of its first warp,
+ * which differ between hardware blocks that are on one SM at the same time. Fails unless each block
+ * ran exactly once.
  *
  * where --out FILE [--blocks N] [--threads N] [--shared BYTES] [--loops N] [--us N] [--count N]
  * [--every-ms N] [--guard 0|1] [--asks 0|1] [--until FILE]
  *
- * --until FILE: once there is such a file, the remaining blocks of the launch return at once and
- * are not written down, and there is no further launch. Until then the program says how many blocks
- * have ended. So a test ends it as soon as it has seen enough, however fast the machine is.
+ * --until FILE: once the file exists, the remaining blocks of the launch return at once unrecorded,
+ * and no further launch follows. Until then the program prints how many blocks have ended. A test
+ * thus ends the program as soon as it has seen enough, however fast the machine is.
  *
- * --us N: each block lasts so long at least. After its loops it sleeps, which costs the virtual GPU
- * hardly any processor time.
+ * --us N: each block lasts at least this long. After its loops it sleeps, which costs the virtual
+ * GPU hardly any processor time.
  *
- * --guard 1: its barrier is a register, so that heddle gives it the guard form. --asks 1: likewise,
- * and it asks for the size of its shared memory. */
+ * --guard 1: the barrier's number is in a register, so that heddle makes the guard form. --asks 1:
+ * the same, and the kernel reads the size of its shared memory. */
 #include "gpu.h"
 
 #include <stdbool.h>
@@ -30,10 +30,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CLOCK_WRAP 1000000000000000ull /* leaves numbers that awk holds exactly */
+#define CLOCK_WRAP 1000000000000000ull /* numbers below this are exact in awk */
 
-/* where(out, loops, host, ns): {start, end, SM, times run, %gridid, %warpid} of 32 bytes a block.
- * The start is 0 if the program was to end as the block began. */
+/* where(out, loops, host, ns) writes 32 bytes per block: {start, end, SM, times run, %gridid,
+ * %warpid}. The start is 0 if the program was to end when the block began. */
 #define PTX(sleep, barrier)                                                            \
 	".version 7.0\n"                                                               \
 	".target sm_70\n"                                                              \
@@ -82,7 +82,7 @@
 	"	ret;\n"                                                                      \
 	"}\n"
 
-/* Sleeps until the block has lasted as long as it should. */
+/* Sleeps until the block has lasted long enough. */
 #define SLEEP                                  \
 	"	ld.param.u64 %o, [ns];\n"            \
 	"	setp.eq.u64 %p, %o, 0;\n"            \
@@ -104,8 +104,8 @@
 	"	@%p bra sleeps;\n"                   \
 	"slept:\n"
 
-/* A barrier in a register makes it a guard form; the last one asks for its size, too. The loop's
- * result is never 0, but the loop has to stay. */
+/* A barrier number in a register leads to the guard form. ASKS also reads the size of shared
+ * memory. The loop's result is never 0, but the compiler cannot know that and keeps the loop. */
 #define PLAIN "	bar.sync 0;\n"
 #define GUARD "	mov.u32 %t, 0;\n	bar.sync %t;\n"
 #define ASKS                                                      \
@@ -121,7 +121,7 @@ struct stay {
 	uint32_t sm, times, grid, warp;
 };
 
-/* Memory of the host that the kernel reads and writes. */
+/* Host memory that the kernel reads and writes. */
 struct words {
 	unsigned stop, ended;
 };
@@ -177,7 +177,7 @@ static void parse(int argc, char **argv, struct settings *s)
 		usage();
 }
 
-/* Waits until the launch has ended, and stops it once the file of --until is there. */
+/* Waits until the launch has ended; stops it early once the file of --until exists. */
 static void await_launch(const struct settings *s, volatile struct words *host)
 {
 	struct timespec nap = {.tv_nsec = 5000000};
@@ -193,7 +193,7 @@ static void await_launch(const struct settings *s, volatile struct words *host)
 	must(cuCtxSynchronize(), "kernel");
 }
 
-/* False when a block did not run, or not once. */
+/* Returns false if a block did not run exactly once. */
 static bool write_down(FILE *f, unsigned launch, const struct stay *at, unsigned blocks)
 {
 	bool ok = true;

@@ -17,8 +17,8 @@ import os
 import re
 import sys
 
-# Which tests have the same subject as a file: a regular expression for the file's path, and one that finds
-# the folder or the name of the tests.
+# Pairs of a regular expression for a file's path and one that finds the folder or the name of the
+# tests for that file.
 CONCERNS = [
     (r"^src/(\w+)/", r"^tests/\1/"),
     (r"^src/dev/cpu/", r"^tests/dev/cpu/"),
@@ -76,7 +76,7 @@ def main(build, seconds, changed):
         if not {"full", "hw"} & set(test["suite"]):
             test["uses"] = uses_of(test, programs, root)
             tests.append(test)
-    # A file of tests/ that some tests name concerns those alone.
+    # A file of tests/ that some tests name concerns only those tests.
     used = set().union(*(t["uses"] for t in tests))
     subjects = [
         re.sub(f"(?:{pattern}).*", where, file)

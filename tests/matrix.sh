@@ -2,8 +2,8 @@
 # Copyright 2026 The heddle authors
 # shellcheck shell=sh
 #
-# ./run test and ./run times. Sourced by run, for its functions say, die, setup, ensure_packages and usage,
-# and for the list of packages $to_test.
+# ./run test and ./run times. run sources this file and defines say, die, setup, ensure_packages,
+# usage and the list of packages $to_test.
 # shellcheck disable=SC2154
 : "$to_test"
 passed=0
@@ -12,19 +12,19 @@ skipped=0
 lost=
 again=
 logs=    # of tests, as JSON
-steps=   # a line each, for tests/times.py: name, wall seconds, seconds of processor time, log or -
-wrapper= # what runs each test, where processor time is measured
+steps=   # lines for tests/times.py: name, wall seconds, CPU seconds, log or -
+wrapper= # the command that runs each test when CPU time is measured
 
-# Many tests wait for something most of the time, so twice as many run at once as there are processors.
+# Many tests mostly wait, so twice as many run at once as there are processors.
 jobs=$((2 * $(getconf _NPROCESSORS_ONLN)))
 
-# step NAME LOG COMMAND…: runs the command and notes how long it took. Its status is the command's.
+# step NAME LOG COMMAND…: runs the command, records how long it took, and returns its status.
 step() {
 	step=$1 step_log=$2
 	shift 2
 	clocks=$(mktemp)
 	step_status=0
-	# Not in a subshell, whose times are its own.
+	# Not in a subshell, which would report its own times.
 	{ date +%s%N && times; } >"$clocks"
 	"$@" || step_status=$?
 	{ date +%s%N && times; } >>"$clocks"
@@ -45,12 +45,12 @@ step() {
 	return "$step_status"
 }
 
-# count RESULT LOG: how many tests of the log ended so.
+# count RESULT LOG: prints how many tests of the log have this result.
 count() {
 	grep -c "\"result\": \"$1\"" "$2" || :
 }
 
-# what_failed DIR LOG: a line for each test of the log that failed, and the last of what it said.
+# what_failed DIR LOG: prints a line for each failed test of the log, and the end of its output.
 what_failed() {
 	grep -vE '"result": "(OK|EXPECTEDFAIL|SKIP)"' "$2" | while IFS= read -r row; do
 		printf '%s\n' "$row" | sed "s|^{\"name\": \"\([^\"]*\)\".*\"result\": \"\([A-Z]*\)\".*|\2 in $1: \1|"
@@ -61,9 +61,9 @@ what_failed() {
 	done
 }
 
-# once_more DIR ARGUMENT…: runs failed tests of the suite "timed" again, alone (tests/meson.build), unless
-# the failure was a wrong result or a sanitizer's report: no clock explains those. The output of the
-# first run is shown in any case, and that they passed later.
+# once_more DIR ARGUMENT…: reruns failed tests of the suite "timed" alone (tests/meson.build),
+# unless the failure was a wrong result or a sanitizer's report, which timing cannot explain. Shows
+# the output of the first run in any case, and reports tests that passed later.
 once_more() {
 	dir=$1
 	shift
@@ -78,7 +78,7 @@ once_more() {
 	done
 }
 
-# run_tests DIR MESON-TEST-ARGUMENT…: runs and adds to the sums.
+# run_tests DIR MESON-TEST-ARGUMENT…: runs tests and adds their results to the totals.
 run_tests() {
 	dir=$1
 	shift
@@ -87,7 +87,7 @@ run_tests() {
 	# shellcheck disable=SC2086
 	step "$dir tests" "$log" meson test -C "$dir" --no-rebuild --print-errorlogs --logbase run \
 		--num-processes "$jobs" $wrapper "$@" >&2 || :
-	# A test setup's name becomes part of the log's.
+	# The name of a test setup becomes part of the log's name.
 	for f in "$dir"/meson-logs/run*.json; do
 		[ ! -f "$f" ] || [ "$f" = "$log" ] || mv "$f" "$log"
 	done
@@ -109,7 +109,7 @@ run_tests() {
 	[ -z "$again" ] || once_more "$dir" "$@"
 }
 
-# tested DIR OPTION…: setup for tests. A build that fails counts as a failure.
+# tested DIR OPTION…: builds for tests. A failed build counts as a failure.
 tested() {
 	step "$1 built" - setup "$@" && return
 	failed=$((failed + 1))
@@ -118,7 +118,7 @@ tested() {
 	return 1
 }
 
-# tested_long: the build for tests of the suite "full", with what only those need.
+# tested_long: builds for tests of the suite "full", including targets that only these need.
 tested_long() {
 	tested build || return
 	ninja -C build long-tests >>build/ninja.log 2>&1 && return
@@ -128,11 +128,11 @@ tested_long() {
 	return 1
 }
 
-# sanitized NAME SANITIZERS OPTIMIZATION SETUP: the tests that make sense in such a build. Those of the
-# suite "plain" measure, run binaries of another build, or check the source's style. Reports name lines,
-# for which -g1 is enough.
+# sanitized NAME SANITIZERS OPTIMIZATION SETUP: runs the tests that make sense in such a build.
+# Tests of the suite "plain" measure, run binaries of another build, or check the source's style, so
+# they are left out. Reports name source lines, for which -g1 is enough.
 sanitized() {
-	# One toolchain for kernels is enough here, and clang is the quicker one.
+	# One compiler for kernels is enough here, and clang is faster.
 	chain=auto
 	! command -v clang-14 >/dev/null || chain=clang
 	tested "build-$1" -Db_sanitize="$2" -Db_lundef=false -Dbuildtype=debugoptimized \
@@ -143,7 +143,7 @@ sanitized() {
 		run_tests "build-$1" -t 6 --setup "$4"
 }
 
-# Failures are printed last: the rest of a long log may be out of sight, or cut off.
+# Prints failures last, because earlier parts of a long log may be truncated.
 verdict() {
 	echo "the slowest tests:"
 	# shellcheck disable=SC2086
@@ -202,20 +202,20 @@ cmd_test() {
 	verdict
 }
 
-# changed_files: those that differ from $SINCE.
+# changed_files: lists the files that differ from $SINCE.
 changed_files() {
 	git diff --name-only "$SINCE"
 	git ls-files --others --exclude-standard
 }
 
-# test_changed: the plain build's tests that files concern which differ from the last commit (if none does,
-# which the last commit changed), as many as end in some 20 s. Only what these tests need is built, if all
-# has been built before.
+# test_changed: runs the plain build's tests that concern the files changed since the last commit
+# (or, if there are none, in the last commit), as many as fit into some 20 s. If everything was
+# built before, builds only what these tests need.
 test_changed() {
 	[ -f build/heddle ] || { tested build || return 0; }
 	SINCE=HEAD
 	[ -n "$(changed_files)" ] || SINCE=HEAD~
-	export SINCE # for the tests of the source, too (tests/style/lib.sh)
+	export SINCE # also read by the source tests (tests/style/lib.sh)
 	# shellcheck disable=SC2046
 	python3 tests/changed.py build 20 $(changed_files) >build/changed
 	needed=$(sed -n 's/^build //p' build/changed)
@@ -229,7 +229,7 @@ test_changed() {
 	run_tests build --setup quick $(grep -v '^build ' build/changed)
 }
 
-# Where the time of ./run test goes, from a clean checkout of the last commit: the tables of
+# Shows where the time of ./run test goes, from a clean checkout of the last commit: the tables of
 # doc/testing.md.
 cmd_times() {
 	clone=$(mktemp -d)
@@ -241,7 +241,8 @@ cmd_times() {
 
 run_sanitizer() {
 	case $1 in
-	# GCC takes three times as long to compile what both check with -O2.
+	# With -O2, GCC would take three times as long to compile the code that both sanitizers
+	# check.
 	asan) sanitized asan address,undefined g "asan${full:+_full}" ;;
 	ubsan) sanitized ubsan undefined g "ubsan${full:+_full}" ;;
 	tsan) sanitized tsan thread 2 tsan ;;

@@ -15,7 +15,7 @@ import sys
 import time
 
 BUILD, FOLDER = sys.argv[1:3]
-DONE = "\x1b[0mready\x1b[0m"  # no shell echoes that as it was typed
+DONE = "\x1b[0mready\x1b[0m"  # printed by the shell; differs from its echo of the typed command
 
 # Each case: the typed text, the words that completion must offer or insert, and those that it must not.
 CASES = [

@@ -3,7 +3,7 @@
 # Copyright 2026 The heddle authors
 #
 # usage: completions.sh BUILD
-# Completions in the shells that are here: completions.py, in a folder of its own.
+# Tests completions in every shell that is installed: runs completions.py in a temporary folder.
 set -eu
 command -v python3 >/dev/null || {
 	echo "skipped: no python3"

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Runs one cram file, NAME.t: commands, and what they must print. In it heddle is on the PATH, $SRC is
-# the source tree, $BUILD the build folder, and the working folder an empty one. With BLESS=1 the
-# file is rewritten to what was printed.
 # usage: cram.sh SOURCE-ROOT BUILD-ROOT FILE.t
+# Runs one cram file, NAME.t: commands and their expected output. heddle is on the PATH, $SRC is the
+# source tree, $BUILD the build folder, and the working folder is empty. With BLESS=1, the file is
+# rewritten with the actual output.
 set -eu
 SRC=$1
 BUILD=$2
@@ -17,12 +17,13 @@ tool=$(command -v cram3 || command -v cram) || {
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 export SRC BUILD LC_ALL=C.UTF-8 PATH="$BUILD:$PATH" XDG_STATE_HOME="$tmp/state"
-# A copy: cram writes NAME.t.err beside the file if the output differs.
+# Run a copy: cram writes NAME.t.err beside the file if the output differs.
 copy=$tmp/$(basename "$test")
 cp "$test" "$copy"
 status=0
 "$tool" -E --shell=/bin/sh "$copy" || status=$?
-# (cram's own -i needs a patch that accepts the names of its diff, which not every version does.)
+# (cram's own -i needs a patch program that accepts the file names in its diff; some versions do
+# not.)
 if [ "${BLESS-}" ] && [ -f "$copy.err" ]; then
 	cp "$copy.err" "$test"
 	exit 0

@@ -3,8 +3,9 @@
 # Copyright 2026 The heddle authors
 #
 # usage: installed.sh MESON BUILD SOURCE PREFIX
-# meson install into a folder gives a heddle that runs from there, and from wherever the folder is
-# moved; unit files name it where the prefix has it; and it needs no newer C library than README.md says.
+# After meson install into a folder, heddle runs from there and from wherever the folder is moved.
+# The unit files name its path below the prefix, and it needs no newer C library than README.md
+# says.
 set -eu
 meson=$1
 build=$2
@@ -12,7 +13,7 @@ source=$3
 prefix=$4
 dir=$(mktemp -d)
 daemon=''
-# Keep the list of files that ninja uninstall removes.
+# Restore the install log at exit: ninja uninstall reads the list of files from it.
 log=$build/meson-logs/install-log.txt
 [ ! -f "$log" ] || cp "$log" "$dir/install-log"
 end() {
@@ -40,7 +41,7 @@ export HEDDLE_SOCKET="$dir/sock" HEDDLE_VGPU="installed-$$" XDG_CACHE_HOME="$dir
 heddle=$dir/moved/bin/heddle
 [ -x "$heddle" ] || fail "no bin/heddle"
 
-# A tenant of the daemon that was installed beside it.
+# A program becomes a tenant of the installed daemon.
 "$dir/moved/bin/heddled" >"$dir/daemon.log" 2>&1 &
 daemon=$!
 tries=3000
@@ -54,12 +55,13 @@ done
 ! grep "^bad" "$dir/doctor.log" || fail "doctor finds something bad"
 "$heddle" bench tasks -h >"$dir/bench.log" 2>&1 || fail "heddle bench: $(cat "$dir/bench.log")"
 va=$(find moved -path '*/examples/va' -type f)
-# A program of the C API finds the library beside it, wherever that was moved.
+# A program of the C API finds libheddle in the moved folder.
 share=$(find "$dir/moved" -path '*/examples/share' -type f)
 cpu=$(dirname "$(find "$dir/moved" -path '*cpu/libcuda.so.1' | head -n 1)")
 LD_LIBRARY_PATH=$cpu "$share" cpu "$share.ptx" 500 2000 >"$dir/share.out" 2>&1 || fail "share: $(cat "$dir/share.out")"
 grep -q ' 0 of 64000 results wrong$' "$dir/share.out" || fail "share: $(cat "$dir/share.out")"
-# The CUDA runtime for the virtual GPU lies where programs find it under heddle run, and nowhere else.
+# Under heddle run, programs find the CUDA runtime for the virtual GPU in the installed folder, and
+# nowhere else.
 folders=$("$heddle" run --device cpu -- sh -c 'echo "$LD_LIBRARY_PATH"') || fail "heddle run: $?"
 runtime=$(dirname "$(find "$dir/moved" -path '*cudart/libcudart.so.13' | head -n 1)")
 case $folders in *:"$runtime") ;; *) fail "not among $folders: $runtime" ;; esac
@@ -69,12 +71,13 @@ if [ -n "$(find moved -name va.ptx)" ]; then
 	HEDDLE_FORM_WAIT_MS=60000 "$heddle" run --device cpu -- "$va" --size small --check each >"$dir/out" 2>&1 ||
 		fail "heddle run: $(tail -n 5 "$dir/out")"
 	! grep 'heddle' out || fail "it did not become a tenant"
-	# And both programs at once, on a stage of its own.
+	# heddle demo runs both programs with a daemon of its own.
 	HEDDLE_SOCKET='' "$heddle" demo --device cpu --rounds 1 >"$dir/demo.log" 2>&1 ||
 		fail "demo: $(cat "$dir/demo.log")"
 	[ -s heddle-demo.svg ] || fail "no picture"
 	[ "$(grep -c 'all correct' "$dir/demo.log")" = 2 ] || fail "demo: $(cat "$dir/demo.log")"
-	# The assembler is found: a compiler that crashes takes nobody along.
+	# heddle finds the assembler, so that a crash of the driver's compiler ends only that
+	# process.
 	ptx=$(find moved -name va.ptx | head -n 1)
 	! HEDDLE_VGPU="installed-$$,crash=hd_pick" "$heddle" corun --device cpu --how merge \
 		-- "$ptx" va --grid 4 --block 256 'f32[1000]:zero' 'f32[1000]:zero' 'f32[1000]:zero' u32:1000 u32:1 >"$dir/out" 2>&1 ||
@@ -84,7 +87,7 @@ else
 	echo "no kernels were built: no program was run"
 fi
 
-# The units start what was installed.
+# The units start the installed programs.
 for kind in system user; do
 	unit=moved/lib/systemd/$kind/heddled.service
 	grep -Eq "^ExecStart=$prefix/bin/heddled( |\$)" "$unit" || fail "$unit: $(grep ExecStart "$unit")"
@@ -96,7 +99,7 @@ if command -v scdoc >/dev/null; then
 	done
 fi
 
-# examples/rt are as nvcc makes them.
+# examples/rt are excluded: nvcc decides what they link.
 libc=$(find moved -path '*/examples/rt' -prune -o -type f -exec objdump -T {} + 2>/dev/null |
 	sed -n 's/.*GLIBC_\([0-9][0-9.]*\).*/\1/p' | sort -uV | tail -n 1)
 said=$(sed -n 's/.*glibc \([0-9][0-9.]*\) or newer.*/\1/p' "$source/README.md")

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* usage: launches WHAT...: a program of the driver API with a kernel for each way in which a launch
- * depends on memory: templates, module variables, structures with pointers, pointers in memory,
- * more memory than a recording takes; and launches that cannot be recorded. */
+/* usage: launches WHAT...: a driver API program with a kernel for each way in which a launch can
+ * depend on memory: templates, module variables, structures with pointers, pointers in memory, and
+ * more memory than a recording holds. Also has launches that cannot be recorded. */
 #include "dev/cu_link.h"
 
 #include <stdio.h>
@@ -45,7 +45,7 @@ static const char ptx[] =
 	"add.f64 %fd1, %fd1, %fd1;\n"
 	"st.global.f64 [%rd1], %fd1;\n"
 	"ret;\n}\n"
-	/* *p = total * factor, and total becomes that */
+	/* *p = total * factor, which is also the new total */
 	".visible .entry tally(.param .u64 p)\n" HEAD "ld.param.u64 %rd1, [p];\n"
 	"ld.global.u32 %r1, [total];\n"
 	"ld.const.u32 %r2, [factor];\n"
@@ -78,7 +78,7 @@ static const char ptx[] =
 	"mov.u32 %r1, %nsmid;\n"
 	"st.global.u32 [%rd1+8], %r1;\n"
 	"ret;\n}\n"
-	/* if (threadIdx.x == 5) *p = what a texture has at 0; the virtual GPU has none */
+	/* if (threadIdx.x == 5) *p = the texture's value at 0; the virtual GPU has no textures */
 	".visible .entry sample(.param .u64 p)\n" HEAD INDEX "ld.param.u64 %rd1, [p];\n"
 	"mov.b64 %rd2, 0;\n"
 	"setp.ne.u32 %p1, %r1, 5;\n"
@@ -114,7 +114,7 @@ static CUfunction kernel(const char *name)
 	return fn;
 }
 
-/* Small numbers, whole as int and as float. */
+/* Allocates a buffer of small numbers that are integers, both read as int and as float. */
 static CUdeviceptr buffer(size_t bytes)
 {
 	CUdeviceptr d;
@@ -166,7 +166,7 @@ static void do_tally(void)
 	printf("tally %u\n", left);
 }
 
-/* Both pointers lead into one allocation. */
+/* Both pointers in the structure point into one allocation. */
 static void do_spread(void)
 {
 	CUdeviceptr p = buffer(BUFFER_BYTES);
@@ -197,7 +197,7 @@ static void do_count(void)
 	launch("count", 1, NULL, params);
 }
 
-/* Before and after it are more together than a recording takes. */
+/* The memory before and after the launch is more than a recording holds. */
 static void do_half(void)
 {
 	CUdeviceptr p = buffer(HALF_BYTES);

@@ -3,13 +3,13 @@
 # Copyright 2026 The heddle authors
 #
 # usage: man_examples.sh BUILD SOURCE
-# Runs every block of shell lines of the manual pages, as the pages show them on a terminal, or, without
-# scdoc and man, from their source with its escapes undone. On the virtual GPU, with these stand-ins:
+# Runs every shell block of the manual pages as a terminal shows it, or, without scdoc and man, as
+# the source has it with its escapes undone. Runs on the virtual GPU, with these stand-ins:
 #   /etc/heddle, /tmp  folders of the test
-#   systemctl          does nothing: what it does needs root
+#   systemctl          does nothing: its real work needs root
 #   heddled            reads the configuration from the test's folder
 #   heddle tune        has one round and one point
-#   ./program, ./simulation, ./controller, ./driver-api-program, *.ptx: made here
+#   ./program, ./simulation, ./controller, ./driver-api-program, *.ptx: created here
 set -eu
 build=$1
 source=$2
@@ -36,14 +36,14 @@ fi
 
 # ---- the blocks ----
 
-# from_source PAGE.scd: its fenced blocks, to $dir/blocks/NAME.NUMBER.
+# from_source PAGE.scd: writes its fenced blocks to $dir/blocks/NAME.NUMBER.
 from_source() {
 	sed 's/\\\(.\)/\1/g' "$1" | awk -v to="$dir/blocks/$name." '
 		/^```/ { in_block = !in_block; n += in_block; next }
 		in_block { print >(to n) }'
 }
-# from_page PAGE: the same, as man shows them, all of them as one page with a line in front of each. Blocks of
-# prose begin with no command.
+# from_page PAGE: the same for the formatted page. Formats all blocks as one page, each after a
+# marker line. A block of prose is recognized because it does not begin with a command.
 from_page() {
 	awk 'BEGIN { printf ".TH X 1\n.SH X\n.nf\n.ad l\n.nh\n" }
 		/^\.nf$/ { on = 1; text = ""; next }
@@ -72,7 +72,7 @@ for name in heddled.8 heddle.1 heddle-environment.7 heddle.3; do
 	[ $(($# * 2)) = "$fences" ] || fail "$name: $((fences / 2)) blocks in the source, $# found in the page"
 done
 
-# ---- what stands for the machine ----
+# ---- stand-ins for the machine ----
 
 mkdir -p "$dir/etc/heddle/heddled.conf.d" "$dir/tmp" "$dir/bin" "$dir/work" "$dir/home"
 export HOME="$dir/home" HEDDLE_SOCKET="$dir/heddled.sock" HEDDLE_VGPU="examples-$$" HEDDLE_DEVICE=cpu
@@ -93,7 +93,8 @@ printf '#!/bin/sh\nexec "%s/mm" --size small\n' "$build/examples" >controller
 printf '#!/bin/sh\nexec "%s/va" --size small\n' "$build/examples" >simulation
 cp controller driver-api-program
 chmod +x controller simulation driver-api-program
-# kernel FILE NAME PARAMETERS BODY: %r1 is the thread's index in the grid, %rd1 the first buffer, %rd2 the second.
+# kernel FILE NAME PARAMETERS BODY: writes a kernel. %r1 is the thread's index in the grid, %rd1 the
+# first buffer, %rd2 the second.
 kernel() {
 	cat >"$1" <<EOF
 .version 7.0

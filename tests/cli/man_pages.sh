@@ -3,8 +3,8 @@
 # Copyright 2026 The heddle authors
 #
 # usage: man_pages.sh BUILD
-# The manual pages, formatted for terminals of several widths: every option and key of the programs' help
-# stands there in one piece; each page has examples.
+# Formats the manual pages for terminals of several widths: every option and key in the programs'
+# help must appear unbroken, and each page must have examples.
 set -eu
 export LC_ALL=C.UTF-8
 build=$1
@@ -38,7 +38,7 @@ done | sort -u >>"$dir/heddle.1"
 [ -s "$dir/policies" ] || fail "no names of policies in heddled -h"
 cat "$dir/policies" >>"$dir/heddled.8"
 : >"$dir/heddle-environment.7"
-# (policy.h is for heddled's policies, and described in heddled.8.)
+# (policy.h is for heddled's policies; heddled.8 describes it.)
 find "${0%/*}/../../include/heddle" -name '*.h' ! -name 'policy*.h' \
 	-exec grep -oh 'heddle_[a-z_]*(' {} + | tr -d '(' | sort -u >"$dir/heddle.3"
 for name in heddle.1 heddled.8 heddle-environment.7 heddle.3; do

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A program that the virtual GPU cannot run, as far as its file and its calls go: with
- * UNABLE_RUNTIME one with the CUDA runtime inside (its section, and the private tables it asks for:
- * first those that a program can do without), else one whose fat binary holds a cubin alone. With
- * UNABLE_LIBRARY it is the function inside() of a library, which the program of UNABLE_USER calls.
- * Prints what the driver answers. */
+/* A program that the virtual GPU cannot run, judging by its file and its calls. With UNABLE_RUNTIME
+ * it has the CUDA runtime linked in: its section, and the private tables that it requests, first
+ * the optional ones. Otherwise its fat binary holds only a cubin. With UNABLE_LIBRARY it is a
+ * library's function inside(), which the program built with UNABLE_USER calls. Prints the driver's
+ * results. */
 #include "dev/cu.h"
 
 #include <dlfcn.h>
@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The fields that a reader looks at; the cubin is an ELF header of EM_CUDA whose
- * sections cannot be read, so that it may hold kernels. */
+/* The fields that a reader checks. The cubin is an EM_CUDA ELF header with unreadable sections, so
+ * readers must assume that it has kernels. */
 struct box {
 	uint32_t magic, versions;
 	uint64_t bytes;
@@ -75,14 +75,14 @@ int main(void)
 #ifdef UNABLE_RUNTIME
 	CUresult (*table)(const void **, const CUuuid *) = dlsym(driver, "cuGetExportTable");
 	const void *found;
-	/* NVRTC's; the first of CUDA 13's runtime. */
+	/* Tables of NVRTC and, first requested, of CUDA 13's runtime. */
 	CUuuid optional[] = {
 		{{(char)0xda, (char)0x91, 0x51, (char)0xd3, 0x3a, (char)0xe6, (char)0xcc, 0x41,
 			(char)0xa5, (char)0xc0, 0x4f, 0x26, (char)0xd5, 0x33, (char)0xe3, 0x28}},
 		{{(char)0xf8, (char)0xcf, (char)0xf9, 0x51, 0x21, 0x46, (char)0x8b, 0x4e,
 			(char)0xb9, (char)0xe2, (char)0xfb, 0x46, (char)0x9e, 0x7c, 0x0d,
 			(char)0xd9}}};
-	/* That without which every runtime fails. */
+	/* The table that every runtime needs. */
 	CUuuid id = {
 		{0x6b, (char)0xd5, (char)0xfb, 0x6c, 0x5b, (char)0xf4, (char)0xe7, 0x4a, (char)0x89,
 			(char)0x87, (char)0xd9, 0x39, 0x12, (char)0xfd, (char)0x9d, (char)0xf9}};

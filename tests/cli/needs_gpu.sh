@@ -3,10 +3,11 @@
 # Copyright 2026 The heddle authors
 #
 # usage: needs_gpu.sh BUILD RUNTIME CUBINS LIBRARY USER
-# Two programs that the virtual GPU cannot run, one with the CUDA runtime inside, one with cubins and
-# no PTX; and a library with the CUDA runtime inside, which Python loads. heddle doctor says it of
-# programs. The driver says it once when it happens, and names the file; heddle run says nothing before,
-# because many programs never call what is inside. A program of the driver API gets no such line.
+# Tests two programs that the virtual GPU cannot run, one with the CUDA runtime linked in and one
+# with cubins but no PTX, and a library with the CUDA runtime linked in, which Python loads. heddle
+# doctor reports such programs. The driver reports the problem once, when it occurs, and names the
+# file. heddle run does not report it in advance, because many programs never call that code. A
+# driver API program gets no such line.
 set -eu
 build=$1 runtime=$(realpath "$2") cubins=$3 library=$(realpath "$4") user=$5
 dir=$(mktemp -d)
@@ -21,10 +22,11 @@ fail() {
 	exit 1
 }
 
-# lines FILE PATTERN: how many lines of FILE have it.
+# lines FILE PATTERN: prints how many lines of FILE match.
 lines() { grep -c -e "$2" "$dir/$1" || :; }
 
-# run_it PROGRAM ANSWER AHEAD LATER: what the program prints, a pattern of doctor's line, one of the driver's.
+# run_it PROGRAM ANSWER AHEAD LATER: the program's output, a pattern of doctor's line, a pattern of
+# the driver's line.
 run_it() {
 	heddle run --device cpu -- "$1" >"$dir/out" 2>"$dir/err" || fail "$1: status $?"
 	[ "$(tr '\n' ' ' <"$dir/out")" = "$2 " ] || fail "$1: printed something else than $2"

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Files that heddled and the shim read, by owners and modes: one that another user owns or may write is
-# not used, with one line that says so and what to do. Rows with other owners need root.
 # usage: owners.sh BUILD-FOLDER
+# Tests owner and mode checks for files that heddled and the shim read: a file that another user
+# owns or may write is not used, and one line says so and what to do. Cases with other owners need
+# root.
 set -eu
 build=$1
 dir=$(mktemp -d)
@@ -12,7 +13,7 @@ trap 'rm -rf "$dir"' EXIT
 umask 022
 failed=0
 
-# heddled OPTIONS...: runs it until it listens or ends; its log is in $dir/log.
+# heddled OPTIONS...: runs heddled until it listens or exits; its log is $dir/log.
 heddled() {
 	"$build/heddled" --config-root "$dir/tree" --socket "$dir/s" --log warning "$@" 2>"$dir/log" &
 	pid=$!
@@ -26,7 +27,7 @@ heddled() {
 	wait "$pid" 2>/dev/null || :
 }
 
-# fresh: the files as they should be.
+# fresh: recreates all files with correct owners and modes.
 fresh() {
 	rm -rf "$dir/tree" "$dir/state" "$dir/p.so" "$dir/s"
 	mkdir -p "$dir/tree/etc/heddle/heddled.conf.d" "$dir/state"
@@ -37,7 +38,7 @@ fresh() {
 	check "fresh files" 0
 }
 
-# check NAME LINES [TEXT]: so many lines in the log, with the text.
+# check NAME LINES [TEXT]: the log must have this many lines and contain TEXT.
 check() {
 	if [ "$(grep -c . "$dir/log")" != "$2" ] || ! grep -qF -- "${3-}" "$dir/log" && [ "$2" != 0 ]; then
 		echo "$1: $2 lines with '${3-}' are expected:"
@@ -46,7 +47,7 @@ check() {
 	fi
 }
 
-# refused NAME PATH CHANGE TEXT OPTIONS...: after `CHANGE PATH` heddled says so.
+# refused NAME PATH CHANGE TEXT OPTIONS...: after `CHANGE PATH`, heddled must report TEXT.
 refused() {
 	name=$1 path=$2 change=$3 text=$4
 	shift 4

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Bad policies: each kind ends with one line that names the policy and says what is wrong. Files that
-# cannot be loaded, with heddled and with heddle sim; policies that end the process, with heddle sim
-# (tests/daemon/test_policies.c has those of heddled).
 # usage: policies.sh BUILD-FOLDER
+# Each kind of bad policy must lead to one line that names the policy and the error. Files that
+# cannot be loaded are tested with heddled and heddle sim; policies that end the process only with
+# heddle sim (tests/daemon/test_policies.c tests these with heddled).
 set -eu
 build=$1
 so=$build/tests/sched
@@ -20,7 +20,7 @@ at 0ms join A
 at 1ms launch A k blocks=80 wps=2 block=100us
 END
 
-# expect NAME TEXT STATUS OUTPUT: exactly one line, with the text, and a failure.
+# expect NAME TEXT STATUS OUTPUT: the command must fail with exactly one line, which contains TEXT.
 expect() {
 	if [ "$3" = 0 ] || [ "$(grep -c ^heddle "$4")" != 1 ] || ! grep -qF -- "$2" "$4"; then
 		echo "$1: status $3, and not one line with '$2':"
@@ -44,7 +44,8 @@ refused() {
 	fi
 }
 
-# with NAME OFFSET BYTES: the object with these bytes (as of printf) at the offset.
+# with NAME OFFSET BYTES: writes a copy of the object with these bytes (printf escapes) at the
+# offset.
 with() {
 	cp "$so/policy_bad.so" "$dir/$1.so"
 	printf '%b' "$3" | dd of="$dir/$1.so" bs=1 seek="$2" conv=notrunc 2>/dev/null
@@ -77,7 +78,7 @@ refused "$dir/none.so" 'No such file'
 refused "$dir" 'not a regular file'
 
 cp "$so/policy_bad.so" "$dir/bad.so"
-# ends OPTIONS TEXT: the policy ends heddle sim.
+# ends OPTIONS TEXT: the policy must end heddle sim.
 ends() {
 	status=0
 	timeout 20 "$build/heddle" sim --policy "$dir/bad.so" --policy-options "$1" "$dir/trace" \

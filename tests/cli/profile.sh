@@ -3,9 +3,9 @@
 # Copyright 2026 The heddle authors
 #
 # usage: profile.sh BUILD
-# heddle profile asks peers that answer anything: messages in a wrong order, cut, without ends of
-# texts, with numbers that are none, and none at all. It lists what it can make sense of, or ends with one
-# line; it neither crashes nor hangs, and its JSON is JSON.
+# heddle profile queries peers that send bad answers: messages in the wrong order, truncated ones,
+# unterminated strings, NaN and infinity, or no answer. It must list the rows that are valid or fail
+# with one line, must not crash or hang, and must print valid JSON.
 set -eu
 build=$1
 command -v python3 >/dev/null || {
@@ -34,7 +34,7 @@ def shape(number=100, floats=1.0):
 
 END_ROW = message(END, b"")
 nan, inf, most = float("nan"), float("inf"), 2**64 - 1
-# The peer's answer, and the exit status.
+# Case name, the peer's answer, the expected exit status.
 cases = [
     ("nothing", [END_ROW], 0),
     ("a kernel", [kernel(), END_ROW], 0),

@@ -3,9 +3,9 @@
 # Copyright 2026 The heddle authors
 #
 # usage: ps_top_set.sh BUILD
-# ps, top and set beside programs that run: times are the launch's own, however late the first look is;
-# what nobody knows is a dash; a priority that is changed counts at once; the log has a line for
-# each program that joins or leaves.
+# Tests ps, top and set beside running programs. The times shown are those of the launch, however
+# late the first query comes. Unknown values are dashes. A changed priority takes effect at once.
+# The log has a line for each program that joins or leaves.
 set -eu
 build=$1
 for part in bench/where src/shim/libcuda.so.1 src/dev/cpu/libcuda.so.1; do
@@ -15,15 +15,15 @@ for part in bench/where src/shim/libcuda.so.1 src/dev/cpu/libcuda.so.1; do
 	}
 done
 heddle=$build/heddle heddled=$build/heddled examples=$build/examples device=cpu
-# One worker: the programs only have to run meanwhile.
+# One worker thread is enough: the programs only need to stay running.
 export HEDDLE_VGPU="listed-$$,workers=1"
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../e2e/lib.sh"
 
-ask() { # PYTHON: of the list of tenants t
+ask() { # PYTHON: prints an expression over the list of tenants t
 	"$heddle" ps --json | python3 -c "import json, sys; t = json.load(sys.stdin)['tenants']; print($1)"
 }
-comes_to() { # PYTHON: it becomes true within 60 s
+comes_to() { # PYTHON: fails unless the expression becomes true within 60 s
 	python3 -c "import json, subprocess, sys, time
 for _ in range(600):
     t = json.loads(subprocess.run([sys.argv[1], 'ps', '--json'], stdout=subprocess.PIPE).stdout)['tenants']
@@ -32,7 +32,8 @@ for _ in range(600):
     time.sleep(0.1)
 sys.exit(1)" "$heddle" 2>/dev/null
 }
-# looks_at_one: what is said of the one program, if it has run for most of its life; 2 if not.
+# looks_at_one: checks the output about the only program once it has run for most of its life;
+# status 2 if it has not yet.
 looks_at_one() {
 	python3 - "$heddle" "$(id -un)" <<'END'
 import fcntl, json, os, pty, struct, subprocess, sys, termios
@@ -83,7 +84,7 @@ if has_terminals:
         assert any(l.startswith("(not shown: ") for l in lines), ("ps does not say what is missing", lines)
     assert any(l.startswith("TENANT ") and " PREEMPTED " in l for l in lines), ("ps at 80 columns", lines)
     assert "where" in says("ps") and "TENANT" in "".join(on_terminal(40, "ps"))
-    # A list that is longer than the screen: down and end come to its last line; h lists the keys.
+    # In a list longer than the screen, down and End reach the last line; h lists the keys.
     for key in (b"jjjjj", b"\x1bOB" * 5, b"\x1bOF"):
         pid, fd = pty.fork()
         if pid == 0:
@@ -114,8 +115,9 @@ long() { # NAME PRIORITY
 }
 
 start_daemon --policy hpf
-# Alone, nobody watches it. The first look comes when it has run for most of its life: on a busy machine
-# its kernel's form may take long, and then it is started anew and looked at later.
+# A tenant that no command has queried so far. The first query comes when it has run for most of its
+# life. On a busy machine its kernel's form may take long to compile; then the program is restarted
+# and queried later.
 for nap in 0.5 2 8 32; do
 	long alone normal
 	sleep $nap
@@ -127,7 +129,7 @@ for nap in 0.5 2 8 32; do
 done
 [ "$status" = 0 ] || fail "a launch that was looked at late: see above"
 
-# One of low priority beside it waits. It is set above, and they change places.
+# A low-priority program beside it waits. When its priority is raised, the two change roles.
 long other low
 comes_to "len(t) == 2" || fail "the other is no tenant"
 ask "*[x['tenant'] for p in ('normal', 'low') for x in t if x['priority'] == p]" >"$dir/both"

@@ -3,19 +3,22 @@
 # Copyright 2026 The heddle authors
 #
 # usage: readme.sh MESON BUILD SOURCE PREFIX LIBDIR quick|full
-# Runs every command of README.md's code blocks, in its order, in a shell: in a folder that stands for a
-# checkout, and with what BUILD installs in a folder that stands for the root, on the virtual GPU. A command
-# that is not known below fails the test, and so does one that README.md no longer has. A command
-# that cannot run here has a stand-in on the PATH, which checks its arguments:
-#   apt-get      nothing is installed
-#   sudo         runs the command as it is
-#   meson, ninja install and uninstall are theirs, in the other root; what builds is done already, and
-#                meson test, within ./run test, only says that it was asked (it would run this test).
-#                full: they make what ./run dist asks for, in a copy of the source
-#   systemctl    the unit is there, what it starts is there, and systemd-analyze verify has no objection
-#   systemd-sysusers, usermod, getent: on the other root's files; the group must have been made before
-#   docker       whatever is mounted exists; and ./simulation is run with what is mounted and set, and nothing
-#                else, and becomes a tenant of the priority that was asked for
+# Runs every command of README.md's code blocks, in order, in a shell on the virtual GPU: in a
+# folder that stands for a checkout, with BUILD installed into a folder that stands for the root.
+# The test fails on a command that is not listed below, and on a listed command that README.md no
+# longer has. Commands that cannot run here have stand-ins on the PATH, which check their arguments:
+#   apt-get      installs nothing
+#   sudo         runs the command unchanged
+#   meson, ninja install and uninstall in the other root. Building is already done. meson test, from
+#                ./run test, only records the call (it would run this test again).
+#                full: they build what ./run dist needs, in a copy of the source
+#   systemctl    checks that the unit and its program exist, and that systemd-analyze verify accepts
+#   it
+#   systemd-sysusers, usermod, getent: use the other root's files; the group must exist before it is
+#   used
+#   docker       checks that all mounted paths exist, and that ./simulation, run with only the
+#   mounts and
+#                variables given, becomes a tenant of the requested priority
 set -eu
 meson=$1
 build=$2
@@ -59,7 +62,7 @@ if [ ! -x "$build/examples/va" ] || [ -z "$ninja" ]; then
 	exit 77
 fi
 
-# The commands: of fenced and indented blocks, those that go on in the next line as one, without remarks.
+# Prints the commands of fenced and indented blocks, continued lines joined, comments removed.
 commands() {
 	awk '
 	/^```/ { fenced = !fenced; next }
@@ -77,7 +80,7 @@ commands() {
 }
 commands "$source/README.md" >"$dir/commands"
 
-# The files that it links to exist, and its picture suits dark pages.
+# The files that README.md links to exist, and its picture suits dark mode.
 grep -oE '\]\([^)]*\)' "$source/README.md" | sed 's/^](//; s/)$//' | sort -u >"$dir/links"
 while read -r link; do
 	case $link in http*) continue ;; esac
@@ -85,7 +88,7 @@ while read -r link; do
 	case $link in *.svg) grep -q 'prefers-color-scheme:dark' "$source/$link" || fail "$link: not for dark pages" ;; esac
 done <"$dir/links"
 
-# ---- what stands for the machine ----
+# ---- stand-ins for the machine ----
 
 root=$dir/root work=$dir/work stubs=$dir/stubs
 mkdir -p "$root/etc" "$root/run/heddle" "$work" "$stubs" "$dir/home"
@@ -95,7 +98,7 @@ export HEDDLE_SOCKET="$root/run/heddle/heddled.sock" HEDDLE_VGPU="readme-$$" HED
 export HEDDLE_FORM_WAIT_MS=60000
 unset XDG_CACHE_HOME HEDDLE_PRIORITY HEDDLE_DRIVER_LIB LD_LIBRARY_PATH DESTDIR MESON_BUILD_ROOT
 echo "$user:x:$(id -u):" >"$root/etc/group"
-stub() { # NAME: what it does is on standard input
+stub() { # NAME: makes a stand-in; its commands come from standard input
 	{
 		echo '#!/bin/sh'
 		echo 'set -eu; root=$README_ROOT dir=$README_DIR'
@@ -115,7 +118,7 @@ case "$* $README_MODE" in
 	DESTDIR=$root exec "$README_MESON" install -C "$README_BUILD" --no-rebuild --quiet ;;
 *build-dist*full) exec "$README_MESON" "$@" ;;
 setup*)
-	# README.md says where the libraries are then.
+	# With this option, README.md's paths of the libraries are right.
 	case "$*" in *--libdir=lib\ *) ;; *) fail "$*: libdir" ;; esac
 	for last; do :; done
 	touch "$last/build.ninja" ;;
@@ -182,13 +185,13 @@ while [ $# -gt 0 ]; do
 	-v)
 		from=${2%%:*} to=${2#*:}
 		to=${to%:ro}
-		# (Builds that ./run did not configure may have their libraries elsewhere.)
+		# (Builds that ./run did not configure may have another libdir.)
 	case $from in
 	/usr/local/lib/heddle*) from=$README_PREFIX/$README_LIBDIR/heddle${from#/usr/local/lib/heddle} ;;
 	esac
 	[ -d "$root$from" ] || fail "-v $2: no $from where heddle was installed"
 		mkdir -p "$inside${to%/*}"
-		# The socket is where it is; the rest is a copy, so that nothing beside it is found.
+		# Link the socket in place; copy the rest, so that programs find no files beside it.
 		case $from in /run/*) ln -s "$root$from" "$inside$to" ;; *) cp -R "$root$from" "$inside$to" ;; esac ;;
 	-e) case $2 in *=/*) env="$env ${2%%=*}=$inside${2#*=}" ;; *) env="$env $2" ;; esac ;;
 	*) break ;;
@@ -204,11 +207,11 @@ env -i PATH="$PATH" HOME="$dir/home" HEDDLE_VGPU="$HEDDLE_VGPU" HEDDLE_DRIVER_LI
 END
 PATH=$stubs:$PATH
 
-# A checkout: of the source what ./run reads, and of the build no more than it starts, for the build's logs
-# are of the tests that run just now.
+# Make a checkout: the source files that ./run reads, and only those build files that it starts. The
+# build's logs belong to the tests that are running now.
 if [ "$mode" = full ]; then
 	(cd "$source" && {
-		git ls-files -z 2>/dev/null || # no git, or no checkout of it
+		git ls-files -z 2>/dev/null || # without git, or outside a checkout
 			find . -name .git -prune -o -path './build*' -prune -o -path ./dist -prune -o -type f -print0
 	} | xargs -0 cp --parents -t "$work") ||
 		fail "the source could not be copied"
@@ -217,7 +220,8 @@ else
 fi
 mkdir -p "$work/build" "$work/examples/rt" "$work/kernels"
 ln -s "$build/heddled" "$build/examples" "$build/build.ninja" "$work/build/"
-# In the quick matrix the demo itself is for cli-json-demo: what ./run starts here only says how one ends.
+# In quick mode cli-json-demo tests the demo itself: the demo that ./run starts here only prints the
+# last lines of one.
 cat >"$work/build/heddle" <<END
 #!/bin/sh
 if [ "\$*" = demo ] && [ $mode = quick ]; then
@@ -249,10 +253,10 @@ dist=dist/heddle-$version-$(uname -m)
 
 # ---- the commands ----
 
-says() { # TEXT: the last command did
+says() { # TEXT: the last command's output must contain it
 	grep -q -e "$1" "$dir/out" || fail "$command: no '$1': $(tail -n 20 "$dir/out")"
 }
-# A command that ends, with status 0.
+# Runs a command that must end with status 0.
 ends() {
 	eval "$command" >"$dir/out" 2>&1 </dev/null || fail "$command: status $?: $(tail -n 20 "$dir/out")"
 	[ ! -f "$dir/wrong" ] || fail "$command: $(cat "$dir/wrong")"
@@ -316,7 +320,7 @@ try() {
 		;;
 	'heddle run -p low -- ./simulation &')
 		stays "$dir/simulation.out"
-		# A kernel of it is on the device.
+		# Wait until one of its kernels is on the device.
 		await 120 sh -c 'heddle ps | grep -q "[0-9]%.* va$"' || fail "$command: $(heddle ps)"
 		;;
 	'heddle run -p high -- ./controller')
@@ -324,7 +328,7 @@ try() {
 		! grep '^heddle' "$dir/out" "$dir/simulation.out" || fail "$command: not under heddle"
 		heddle status --json | grep -q '"preemptions": [1-9]' || fail "$command: nothing was preempted"
 		;;
-	# In two blocks: it shows the program of low priority, which is then ended.
+	# Appears in two blocks. It shows the low-priority program, which is then ended.
 	heddle\ ps) ends && says 'low .* \(va\|vecadd\)$' && kill "${pids##* }" ;;
 	docker\ run\ *)
 		before=$(grep -c joins "$dir/heddled.log" || :)
@@ -348,21 +352,21 @@ try() {
 	esac || fail "$command"
 }
 
-# Without a daemon: one line says that nothing is shared, and what starts one.
+# Without a daemon, one line says that programs do not share the GPU, and how to start heddled.
 alone() {
 	heddle run -- "$build/examples/va" --size small >"$dir/out" 2>"$dir/err" || fail "without heddled: $(cat "$dir/err")"
 	[ "$(grep -c . "$dir/err")" = 1 ] || fail "without heddled: not one line: $(cat "$dir/err")"
 	grep -q 'nothing is shared.*"heddled &" starts it' "$dir/err" || fail "without heddled: $(cat "$dir/err")"
 }
 
-# As without a GPU: nothing but the command says which device.
+# As on a machine without a GPU: only the command selects the device.
 laptop() { # COMMAND...
 	unset HEDDLE_DEVICE
 	"$@"
 	export HEDDLE_DEVICE=cpu
 }
 
-# Without nvcc its command is left out, and said.
+# If nvcc is missing, skips its command and says so.
 with_nvcc() {
 	nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 	[ -x "$nvcc" ] || { echo "left out: no nvcc" && return; }
@@ -371,7 +375,7 @@ with_nvcc() {
 	laptop heddle run --device cpu -- ./vecadd 1 1000 >"$dir/out" 2>&1 && says '^1 launch: 0 of 1000 sums wrong$'
 }
 
-# Without clang-14, nvcc makes the PTX.
+# If clang-14 is missing, compiles the PTX with nvcc.
 with_clang() {
 	command -v clang-14 >/dev/null && { ends; return; }
 	echo "left out: no clang-14"
@@ -379,7 +383,7 @@ with_clang() {
 	"$nvcc" -arch=sm_90 -ptx -o kernel.ptx kernel.cu
 }
 
-# How many are known above: none of them is there for nothing.
+# The number of commands known above; README.md must have each of them.
 known=$(sed -n '/^try() {/,/^}/p' "$0" | grep -Ec "^	['a-z.P].*\)( |\$)")
 cd "$work"
 while IFS= read -r command <&3; do

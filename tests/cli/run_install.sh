@@ -3,10 +3,9 @@
 # Copyright 2026 The heddle authors
 #
 # usage: run_install.sh SOURCE
-# ./run installs missing packages wherever there is apt-get, on any distribution; goes on without a
-# package that the release does not have; and needs fewer packages to build than to test. Nothing is
-# installed here: dpkg-query, apt-get, apt-cache, sudo and meson are stand-ins that write down their
-# arguments.
+# ./run installs missing packages on any distribution with apt-get, continues without packages that
+# the release does not have, and needs fewer packages to build than to test. Nothing is installed
+# here: dpkg-query, apt-get, apt-cache, sudo and meson are stand-ins that record their arguments.
 set -eu
 source=$1
 dir=$(mktemp -d)

@@ -3,8 +3,9 @@
 # Copyright 2026 The heddle authors
 #
 # usage: run_verbose.sh BUILD BESIDE_SHIM
-# heddle run says what it does: with -v what became of the launches, however the program ends; which
-# programs cannot be reached; a priority that is not granted. On the virtual GPU.
+# Tests the reports of heddle run: with -v, how many launches were managed and why others were not,
+# however the program ends; programs that the shim cannot reach; a priority that is not granted.
+# Runs on the virtual GPU.
 set -eu
 build=$1
 beside_shim=$2
@@ -19,7 +20,7 @@ export HEDDLE_VGPU="watched-$$"
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../e2e/lib.sh"
 
-# field NAME FILE: of the report as JSON, behind what the program itself said.
+# field NAME FILE: prints a field of the JSON report that follows the program's own output.
 field() {
 	[ -e "$2.fields" ] || sed -n '/^{/,/^}/p' "$2" | python3 -c '
 import json, sys
@@ -38,8 +39,8 @@ watch() { # NAME OPTION...
 start_daemon --policy hpf
 export TMPDIR="$dir/t"
 mkdir "$TMPDIR"
-# heddled's log has the same numbers as the report.
-agrees() { # NAME: of a watched program that ran once; launches of each kind, all together
+# heddled's log must have the same numbers as the report.
+agrees() { # NAME: of a program that ran once under watch; sets launches to the sum over all kinds
 	launches=0
 	for fate in managed guard gated plain opaque unseen; do
 		launches=$((launches + $(field $fate "$dir/$1.err")))
@@ -49,7 +50,8 @@ agrees() { # NAME: of a watched program that ran once; launches of each kind, al
 		fail "$1: $launches launches; heddled: $(grep "leaves: .* $pid:" "$dir/daemon.log")"
 }
 
-# A long one of low priority, preempted by a short one of high: nothing of that is lost on the way.
+# A long low-priority program is preempted by a short high-priority one. The report includes all of
+# it.
 preempted() {
 	watch low -p low -- "$examples/cfd" --size large --scale 0.3 --until "$dir/low.end" &
 	low=$!
@@ -78,7 +80,7 @@ preempted() {
 	agrees high
 }
 
-# Kernels that were loaded past the shim are counted separately.
+# Kernels loaded without the shim are counted separately.
 past() {
 	cat >"$dir/k.ptx" <<'END'
 .version 7.0
@@ -98,7 +100,7 @@ END
 	agrees past
 }
 
-# It ends as the program does, and tells in any case.
+# heddle run exits with the program's status and always prints its report.
 ends_so() {
 	status=0
 	watch killed -- sh -c '"$0" --size small >&2; kill -9 $$' "$examples/mm" || status=$?
@@ -110,7 +112,7 @@ ends_so() {
 	status=0
 	watch nowhere -- "$dir/nowhere" || status=$?
 	[ "$status" = 127 ] || fail "status $status, not 127"
-	# A signal that heddle gets is for the program.
+	# heddle forwards signals to the program.
 	"$heddle" run -v --device cpu -- sh -c 'trap "exit 9" TERM; echo ready; for _ in $(seq 600); do sleep 0.1; done' \
 		>"$dir/told.out" 2>"$dir/told.err" &
 	sent=$!
@@ -123,14 +125,14 @@ ends_so() {
 	grep -q '^  launches   1: 1 managed$' "$dir/text.err" || fail "as text: $(cat "$dir/text.err")"
 }
 
-# Why a program is no tenant, as far as that shows.
-no_tenant() { # CASE WHY PROGRAM...: the case is the name of its files
+# The report says why a program is not a tenant, if the reason is visible.
+no_tenant() { # CASE WHY PROGRAM...: CASE is the base name of the output files
 	case=$1 why=$2
 	shift 2
 	"$heddle" run -v --device cpu -- "$@" >"$dir/$case.out" 2>"$dir/$case.err" || fail "$*: status $?"
 	grep -q "^heddle run: $1 did not become a tenant: .*$why" "$dir/$case.err" || fail "$*: $(cat "$dir/$case.err")"
 }
-# heddle looks at a program once a second at the least.
+# heddle checks the program at least once per second.
 cleared() {
 	no_tenant cleared 'environment was cleared' env -i sleep 1.5
 }
@@ -151,8 +153,8 @@ is_full() {
 	no_tenant full 'heddled refused this program: too many tenants: max_tenants .* the limit$' "$examples/mm" --size trivial
 }
 
-# Programs that cannot be reached.
-reach() { # WORD OPTION...: how it is linked; WORD: of the line that is said, or none
+# Programs that the shim cannot reach.
+reach() { # WORD OPTION...: linker options; WORD: expected in the warning, or "none" for no warning
 	word=$1
 	shift
 	cc "$dir/main.c" -o "$dir/main" "$@" 2>/dev/null || {
@@ -181,10 +183,11 @@ cannot_be_reached() {
 	reach none -Wl,--disable-new-dtags,-rpath,/nonexistent
 	rm "$dir/libcuda.so.1"
 	reach none -O0
-	# A library of the program that leads to another: once it is the driver that needs it first.
+	# A library of the program has an RPATH that leads to another libcuda.so.1. First, this
+	# library is the first object that needs the driver.
 	mkdir "$dir/own"
 	cc -shared -fPIC -Wl,-soname,libcuda.so.1 -x c /dev/null -o "$dir/own/libcuda.so.1"
-	with_library() { # C-TEXT OPTION...: libmine.so, and how it is linked
+	with_library() { # C-TEXT OPTION...: builds libmine.so with these linker options
 		echo "$1" >"$dir/mine.c"
 		shift
 		cc -shared -fPIC "$dir/mine.c" -o "$dir/libmine.so" -Wl,--no-as-needed "$@"
@@ -205,11 +208,12 @@ cannot_be_reached() {
 	with_library 'const char *driver(void) { return "libcuda.so.1"; }' "$rpath"
 	# shellcheck disable=SC2086
 	reach "libmine.so's RPATH leads to $driver" $mine
-	# The program needs it first.
+	# Here the program itself needs the driver first.
 	with_library 'int mine;' "$rpath" "$driver"
 	# shellcheck disable=SC2086
 	reach none -Wl,--no-as-needed "$driver" $mine
-	# A library that only another one needs, which is found by that one's RPATH, whose RPATH counts.
+	# A library that only another library needs is found by that library's RPATH, and its own
+	# RPATH leads to the driver.
 	cc -shared -fPIC "$dir/mine.c" -o "$dir/own/libdeep.so" -Wl,--no-as-needed "$driver"
 	with_library 'int mine;' "$rpath" "$dir/own/libdeep.so" -Wl,-rpath-link,"$dir/own"
 	# shellcheck disable=SC2086
@@ -222,7 +226,7 @@ cannot_be_reached() {
 	}
 }
 
-# The default policy knows no weights.
+# The default policy does not support weights.
 no_weights() {
 	"$heddle" run -w 3 --device cpu -- true 2>"$dir/weight.err" || fail "-w 3: $?"
 	[ "$(cat "$dir/weight.err")" = \
@@ -233,7 +237,7 @@ no_weights() {
 as_nobody() {
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
 }
-# Cases that need another user.
+# Cases that need a second user.
 other_user() {
 	if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
 		echo "not root: rights and setuid were not looked at"
@@ -266,7 +270,7 @@ other_user() {
 	grep -q 'setuid' "$dir/setuid.err" || fail "setuid: $(cat "$dir/setuid.err")"
 }
 
-# The cases wait more than they compute, so they run at the same time, each in a shell of its own.
+# The cases mostly wait, so they run in parallel, each in a subshell.
 mkdir -p "$dir/full/etc/heddle"
 printf '[heddled]\nmax_tenants = 0\n' >"$dir/full/etc/heddle/heddled.conf"
 "$heddled" --config-root "$dir/full" --socket "$dir/full/sock" 2>"$dir/full.log" &

@@ -3,9 +3,9 @@
 # Copyright 2026 The heddle authors
 #
 # usage: sockets.sh BUILD
-# Each kind of socket that cannot be used, and each command that uses one. A message names the path,
-# the user that owns what is in the way, and what to do, in one sentence; run goes on without heddle.
-# Rows of other users need root.
+# Tests each kind of unusable socket with each command that uses one. The message names the path,
+# the owner of the file in the way, and the next step, in one sentence; heddle run continues
+# natively. Cases with other users need root.
 set -eu
 build=$1
 dir=$(mktemp -d)
@@ -22,7 +22,7 @@ fail() {
 	cat "$dir/out"
 	exit 1
 }
-# said VERB WORDS...: runs it; each of the words is in one line of what it says.
+# said VERB WORDS...: runs the verb; one line of its output must contain all the words.
 said() {
 	verb=$1
 	shift
@@ -35,7 +35,7 @@ said() {
 	status=0
 	# shellcheck disable=SC2086
 	$as "$build/heddle" $command >"$dir/out" 2>&1 || status=$?
-	if [ "$verb" = run ]; then # the program runs natively, to its right end
+	if [ "$verb" = run ]; then # the program runs natively and ends normally
 		[ "$status" = 0 ] || fail "status $status"
 		[ "$(grep -c '^heddle: .*; running natively$' "$dir/out")" = 1 ] || fail 'not said once'
 	fi
@@ -45,7 +45,7 @@ said() {
 	! grep -q 'program: ;\|not permitted\|: : ' "$dir/out" || fail 'an empty or bare reason'
 	n=$((n + 1))
 }
-# refuses WORDS...: heddled does not start with the socket's folder that the environment has.
+# refuses WORDS...: heddled must not start with the socket folder that the environment sets.
 refuses() {
 	verb=heddled
 	# shellcheck disable=SC2086
@@ -55,14 +55,14 @@ refuses() {
 	done
 	n=$((n + 1))
 }
-# all WORDS...: every command, with the kind of socket that the environment has.
+# all WORDS...: tests every command with the socket that the environment sets.
 all() {
 	for command in run ps top status set doctor; do
 		said "$command" "$@"
 	done
 	grep -q '^bad   daemon' "$dir/out" || fail 'it is no fault for doctor'
 }
-listen() { # TYPE ANSWER: a listener that answers each message by these bytes
+listen() { # TYPE ANSWER: starts a listener that answers each message with these bytes
 	python3 - "$dir/sock" "$1" "$2" <<'PY' &
 import os, socket, sys
 s = socket.socket(socket.AF_UNIX, getattr(socket, sys.argv[2]))

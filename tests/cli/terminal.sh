@@ -3,7 +3,7 @@
 # Copyright 2026 The heddle authors
 #
 # usage: terminal.sh BUILD
-# Every verb on a terminal: terminal.py, in a folder of its own, beside a daemon of its own.
+# Tests every verb on a terminal: runs terminal.py in a temporary folder with a daemon of its own.
 set -eu
 build=$1
 for part in python3 "$build/examples/cfd"; do

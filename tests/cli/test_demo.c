@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The table of heddle demo from made-up results: which figures are marked as noise, on each device,
- * and what is said in place of a result. */
+/* Tests the table of heddle demo with made-up results: which figures are marked as noise on each
+ * device, and the text that replaces a result. */
 #include "cli/demo.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #define MS     1000000ull
 #define ROUNDS 3
 
-/* Turnarounds in ms: of the high program one for each round. */
+/* Turnarounds in ms; the high-priority program has one per round. */
 struct times {
 	unsigned low, high[ROUNDS];
 };
@@ -38,12 +38,13 @@ static struct stage_result made(struct stage_round *at, const struct times *t, u
 struct row {
 	struct times alone, unmanaged, managed;
 	unsigned rounds;
-	const char *noise; /* NULL: the figures are a result */
+	const char *noise; /* the expected reason; NULL: no noise */
 };
 
 static const struct row rows[] = {
 	{{100, {10, 10, 10}}, {110, {100, 100, 100}}, {120, {20, 20, 20}}, 3, NULL},
-	/* as on a machine with other load: the program of low priority is the faster under heddle */
+	/* as on a machine with other load: the low-priority program is faster under heddle than
+	 * alone */
 	{{270, {35, 35, 35}}, {255, {270, 270, 270}}, {87, {30, 30, 30}}, 3,
 		"ANTT 0.59 cannot be below 1"},
 	{{100, {20, 20, 20}}, {110, {100, 100, 100}}, {160, {16, 16, 16}}, 3, NULL},
@@ -55,7 +56,7 @@ static const struct row rows[] = {
 		"ANTT 0.62 cannot be below 1"},
 	{{100, {20, 20, 20}}, {60, {30, 30, 30}}, {110, {25, 25, 25}}, 3,
 		"STP 2.33 cannot be above 2"},
-	/* each arrangement's rounds */
+	/* the rounds of each arrangement in turn differ too much */
 	{{100, {10, 10, 12}}, {110, {100, 100, 100}}, {120, {20, 20, 20}}, 3,
 		"rounds differ by 20 %"},
 	{{100, {10, 10, 10}}, {110, {100, 100, 130}}, {120, {20, 20, 20}}, 3,
@@ -100,7 +101,7 @@ static void check_row(const struct row *r, enum dev_kind device)
 	} else {
 		assert_null(demo_noise(d, 0, buf, sizeof(buf)));
 	}
-	/* A ratio of times is a result of a GPU alone, and only where it is no noise. */
+	/* Only a GPU's results include a ratio of times, and only if they are not noise. */
 	assert_int_equal(
 		count(out.at, "times faster"), device == DEV_CUDA && !r->noise ? DEMO_PAIRS : 0);
 	assert_int_equal(

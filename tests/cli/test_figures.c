@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What is a result, and what cannot be one. */
+/* Tests which figures are accepted as results and which are impossible. */
 #include "stage/figures.h"
 #include "unit.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Which columns the table of heddle ps has at a terminal's width, and the line that names the
- * others. */
+/* Tests the columns of heddle ps for each terminal width, and the line that names the omitted
+ * columns. */
 #include "unit.h"
 
 #include "cli/listing.h"
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* The listing's only needs of other files of the program. */
+/* Stubs for the only functions of other files that the listing calls. */
 void cli_plain(char *text, size_t len)
 {
 }
@@ -21,7 +21,8 @@ const char *ask_priority_name(int priority, char *buf, size_t size)
 	return "normal";
 }
 
-/* A tenant with one launch. share: in tenths of a percent, or UINT32_MAX. */
+/* Checks the table of a tenant with one launch. share is in tenths of a percent; UINT32_MAX:
+ * none. */
 static void check(uint32_t share, unsigned columns, const char *head, const char *below)
 {
 	struct wire_row rows[] = {
@@ -58,17 +59,17 @@ static void check(uint32_t share, unsigned columns, const char *head, const char
 		line += len + 1;
 		if (n == 2)
 			kernel = line;
-		if (n == 3) /* the head, the device, the tenant, the launch */
+		if (n == 3) /* line 3, after the header, the device and the tenant: the launch */
 			last = line;
 	}
 	assert_string_equal(last, below);
-	/* As much of the C++ name as the width has room for, under NAME. */
+	/* Under NAME: as much of the C++ name as the width allows. */
 	assert_memory_equal(kernel + strlen(head) - strlen("NAME"), "  ns::sc", 8);
 	strbuf_finish(&out);
 	listing_finish(&l);
 }
 
-/* README sends its reader to PREEMPTED, and heddle set asks for the number under TENANT. */
+/* PREEMPTED stays because README refers to it, and TENANT because heddle set needs the number. */
 static void without_shares(void **state)
 {
 	check(UINT32_MAX, 80,
@@ -113,7 +114,7 @@ static void with_shares(void **state)
 		"--json has them)\n");
 }
 
-/* Not on a terminal, all columns are there, whatever the policy. */
+/* If the output is not a terminal, all columns appear, whatever the policy. */
 static void without_limit(void **state)
 {
 	check(UINT32_MAX, 0,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What preemption loses, of rounds that are made up. */
+/* Tests the computation of the time lost by preemption, with made-up rounds. */
 #include "unit.h"
 
 #include "lab/preempt/lost.h"
@@ -15,8 +15,8 @@ struct made {
 	double ns[4][LOST_FORMS][ROUNDS];
 };
 
-/* us a preemption: temporal and spatial; spread: of the rounds, to both sides. Never preempted it
- * takes as long as as it is. */
+/* us: loss per preemption in us, temporal and spatial; spread_us: of the rounds, in both
+ * directions. Without preemption the managed kernel takes as long as the original one. */
 static void make(struct made *m, unsigned i, unsigned low, double original_us, const double us[2],
 	unsigned preemptions_a_round, double spread_us)
 {
@@ -48,10 +48,10 @@ static void means(void **state)
 	make(&m, 0, 0, 10000, (double[]){100, 60}, 1, 0);
 	make(&m, 1, 0, 1000, (double[]){300, 100}, 2, 0);
 	make(&m, 2, 3, 5000, (double[]){50, 20}, 1, 0);
-	/* Never preempted in part: says nothing of how the two compare. */
+	/* Spatial was never preempted, so this pair does not count in the comparison. */
 	make(&m, 3, 3, 5000, (double[]){5000, 20}, 1, 0);
 	m.pair[3].of[LOST_SPATIAL].preemptions = 0;
-	/* One round that the host held up. */
+	/* The host delayed one round. */
 	m.ns[0][LOST_SPATIAL][4] *= 30;
 	assert_int_equal(lost_sum_up(m.pair, 4, &l), 0);
 	assert_int_equal(l.pairs, 3);
@@ -71,7 +71,7 @@ static void means(void **state)
 	assert_int_equal(lost_mean(m.pair, 4, 5, overhead, us), 0);
 }
 
-/* What the form costs by itself is overhead, and no preemption's loss. */
+/* A slower form is overhead, not a loss by preemption. */
 static void form_is_no_loss(void **state)
 {
 	struct made m;
@@ -86,13 +86,13 @@ static void form_is_no_loss(void **state)
 	near(l.reduction, 0.4);
 	near(l.overhead[LOST_TEMPORAL], 0.11);
 	near(l.overhead_reduction, 1 - 1060.0 / 1100);
-	m.pair[0].of[LOST_KEPT].n = 0; /* not measured: not counted */
+	m.pair[0].of[LOST_KEPT].n = 0; /* not measured, so not counted */
 	assert_int_equal(lost_sum_up(m.pair, 1, &l), 0);
 	assert_int_equal(l.pairs, 0);
 }
 
-/* Rounds that are all the same leave no doubt; the wider they spread, the wider the interval, which
- * holds what is true; and more pairs narrow it. */
+/* Identical rounds give an interval of zero width. The wider the rounds spread, the wider the
+ * interval. It contains the true value, and more pairs narrow it. */
 static void intervals(void **state)
 {
 	struct made m;
@@ -132,8 +132,8 @@ static double noise(void)
 	return (double)(x >> 11) / 9007199254740992.0 * 2 - 1;
 }
 
-/* Of intervals that claim 95 %, some nine in ten hold what is true (percentiles of few rounds are a
- * bit narrow), and hardly one is far too wide. */
+/* About nine in ten intervals of nominally 95 % contain the true value (percentiles of few rounds
+ * are a bit narrow), and hardly any is far too wide. */
 static void coverage(void **state)
 {
 	unsigned holds = 0, below = 0, above = 0;
@@ -158,8 +158,8 @@ static void coverage(void **state)
 	assert_true(below <= 9 && above <= 9);
 }
 
-/* Rounds that differ by more than a tenth are no result, in whichever form; that the host held one
- * of ten up is nothing. */
+/* Rounds that differ by more than 10 % are no result, in any form. One round in ten that the host
+ * delayed does not matter. */
 static void noisy(void **state)
 {
 	struct made m;

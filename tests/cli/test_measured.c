@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Durations by blocks on an SM, from lines as heddled writes them: which launches count, and by
+/* Tests durations by blocks per SM, computed from heddled's log lines: which launches count, and by
  * which clock. */
 #include "unit.h"
 
@@ -16,7 +16,7 @@
 struct log {
 	struct strbuf text;
 	uint64_t now;
-	uint64_t seen; /* when the device saw the last word */
+	uint64_t seen; /* when the device saw the last quota word */
 };
 
 static void HD_PRINTF(2, 3) line(struct log *l, const char *fmt, ...)
@@ -70,7 +70,7 @@ static void word(struct log *l, const char *event, unsigned launch, unsigned wor
 	of(l, event, 1, launch, more);
 }
 
-/* arrived: when its first worker did, by heddled's clock. */
+/* arrived: when the launch's first worker arrived, by heddled's clock. */
 static void finish(struct log *l, unsigned launch, uint64_t arrived)
 {
 	char more[256];
@@ -83,8 +83,8 @@ static void finish(struct log *l, unsigned launch, uint64_t arrived)
 	of(l, "finish", 1, launch, more);
 }
 
-/* A launch that begins with no SM, gets its grant after a microsecond, sees it after two more, and
- * then runs so long. */
+/* A launch that starts without SMs, gets its grant after 1 us, sees it after another 2 us, and then
+ * runs for ns. */
 static void whole_launch(
 	struct log *l, unsigned launch, const char *code, unsigned workers, uint64_t ns)
 {
@@ -120,7 +120,7 @@ static struct measured read_all(struct log *l)
 	return m;
 }
 
-/* The time counts from when the device saw the grant. */
+/* The duration starts when the device saw the grant. */
 static void from_the_grant(void **state)
 {
 	double ns[SCHED_PER_SM + 1];
@@ -146,7 +146,7 @@ static void from_the_grant(void **state)
 	measured_finish(&m);
 }
 
-/* Of one that began with its blocks the device tells both times. */
+/* If a launch began with its blocks, both times come from the device. */
 static void from_its_begin(void **state)
 {
 	struct log l = begin();
@@ -163,19 +163,19 @@ static void from_its_begin(void **state)
 	measured_finish(&m);
 }
 
-/* Launches of which something is not as it should be count as launches, but measure nothing. */
+/* Launches with any irregularity count as launches but give no duration. */
 static void disturbed(void **state)
 {
 	struct log l = begin();
 	struct measured m;
 
-	/* Another count from some time on. */
+	/* The number of blocks per SM changes during the launch. */
 	submit(&l, 1, 1, "a1", 8);
 	of(&l, "arrive", 1, 1, ", \"workers\": 32");
 	word(&l, "shrink", 1, 8);
 	l.now += 1000;
 	finish(&l, 1, l.now - 1000);
-	/* Not all of it left before it was granted SMs. */
+	/* Not all workers left before the grant of SMs. */
 	submit(&l, 1, 2, "a1", 8);
 	of(&l, "arrive", 1, 2, ", \"workers\": 0");
 	word(&l, "grant", 2, 8);
@@ -192,7 +192,7 @@ static void disturbed(void **state)
 	line(&l, "\"event\": \"opaque\", \"tenant\": 1");
 	whole_launch(&l, 6, "a1", 8, 500);
 	line(&l, "\"event\": \"opaque-end\", \"tenant\": 1");
-	/* Given up: it is no launch. */
+	/* A dropped launch is not counted. */
 	submit(&l, 1, 7, "a1", 8);
 	of(&l, "arrive", 1, 7, ", \"workers\": 8");
 	of(&l, "drop", 1, 7, "");
@@ -205,7 +205,7 @@ static void disturbed(void **state)
 	measured_finish(&m);
 }
 
-/* Those of 7 blocks on an SM can have 2 and 5 as well. Those of 9 obey no bound. */
+/* Launches with 7 blocks per SM can also have 2 and 5. Launches with 9 obey no bound. */
 static void guard_form(void **state)
 {
 	struct log l = begin();
@@ -245,7 +245,7 @@ static void one_more(struct measured *m, unsigned fit, unsigned n)
 	strbuf_finish(&l.text);
 }
 
-/* Of two forms the one counts that most launches of the last run had. */
+/* If a kernel had two forms, the form of most launches of the last run counts. */
 static void two_forms(void **state)
 {
 	struct measured m = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The command line's parser on a table of its own, with every kind of option; and that help, man
- * page and completions say everything that the table holds. */
+/* Tests the command line parser with a table that has every kind of option. Also checks that help,
+ * manual page and completions contain everything in the table. */
 #include "unit.h"
 
 #include "front/cli.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In place of the one that prints. */
+/* Replaces the function that prints. */
 int cli_usage(const struct cli *c, const char *fmt, ...)
 {
 	return CLI_USAGE;
@@ -55,7 +55,7 @@ static const struct cli_verb start = {
 };
 static const struct cli_verb *const verbs[] = {&weave, &start};
 
-/* Parses words separated by blanks; they live until the next call. */
+/* Parses words separated by spaces; they stay valid until the next call. */
 static int parse(struct cli *c, const struct cli_verb *verb, const char *line)
 {
 	static char text[256], *argv[32], *operands[33];
@@ -134,7 +134,7 @@ static void programs(void **state)
 {
 	struct cli c;
 
-	/* What stands behind the program is its own. */
+	/* Words after the program belong to the program. */
 	assert_int_equal(parse(&c, &start, "-p low prog -p high --json -- x"), 0);
 	assert_string_equal(cli_value(&c, "priority"), "low");
 	assert_false(c.json);
@@ -147,7 +147,7 @@ static void programs(void **state)
 	assert_int_equal(parse(&c, &start, "-p low --"), CLI_USAGE);
 }
 
-/* A part of a command line has its own options, and none that verbs have. */
+/* A part of a command line has only its own options, not those of verbs. */
 static void parts(void **state)
 {
 	static const struct cli_verb part = {
@@ -207,7 +207,7 @@ static void numbers(void **state)
 	assert_int_equal(cli_number(&c, "number", 1, 4, &(uint64_t){0}), CLI_USAGE);
 }
 
-/* Every text that is derived from the table names every option and word in it. */
+/* Every text that is generated from the table names all its options and words. */
 static void derived(void **state)
 {
 	static const char *const words[] = {"priority", "number", "verbose", "quiet", "output"};

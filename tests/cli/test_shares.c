@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Shares and losses of programs beside each other, from rounds that are made up. */
+/* Tests shares and losses of programs that run side by side, with made-up rounds. */
 #include "unit.h"
 
 #include "lab/preempt/shares.h"
@@ -20,14 +20,15 @@ static void near(double have, double want)
 		fail_msg("%g is not %g", have, want);
 }
 
-/* A round every so often, from the time 0 on. */
+/* Rounds that end at regular intervals, from time 0. */
 static void make(uint64_t done_ns[ROUNDS], uint64_t every_ns)
 {
 	for (unsigned i = 0; i < ROUNDS; i++)
 		done_ns[i] = (i + 1) * every_ns;
 }
 
-/* A round under way counts by its time; before the first and after the last, whole rounds. */
+/* A round in progress counts in proportion to its time. Before the first and after the last round,
+ * only whole rounds count. */
 static void rounds(void **state)
 {
 	const uint64_t done[] = {100, 200, 400};
@@ -50,7 +51,7 @@ static double rate(const uint64_t *done_ns, unsigned n, uint64_t window_ns, unsi
 	return shares_rate(finished, window_ns, windows);
 }
 
-/* The rate is the median of the windows, so a delay in one of them does not change it. */
+/* The rate is the median of the windows, so a delay in one window does not matter. */
 static void rates(void **state)
 {
 	uint64_t done[ROUNDS];
@@ -75,8 +76,8 @@ static void weights(void **state)
 	near(shares_deviation((double[]){0.5, 1.0 / 3, 1.0 / 6}, weight, 3), 0);
 }
 
-/* Rounds of one are ten times as long as the other's, which is nothing: progress is against the
- * program alone. Two thirds and one third of nine tenths. */
+/* One program's rounds are ten times as long as the other's. This does not matter: progress is
+ * relative to the program alone. The shares are two thirds and one third of nine tenths. */
 static void by_progress(void **state)
 {
 	uint64_t done[2][ROUNDS];
@@ -112,7 +113,7 @@ static void by_progress(void **state)
 	near(s.lost_spread, -1);
 }
 
-/* Three, of which one stands still in one window of five; and all stand still in a window. */
+/* Three programs, one of which stalls in one window of five; then all stall in one window. */
 static void windows(void **state)
 {
 	uint64_t done[3][ROUNDS];
@@ -128,7 +129,7 @@ static void windows(void **state)
 	make(done[0], 20 * MS);
 	make(done[1], 40 * MS);
 	make(done[2], 80 * MS);
-	for (unsigned i = 75; i < ROUNDS; i++) /* from 3 s on, for a second */
+	for (unsigned i = 75; i < ROUNDS; i++) /* a pause of one second at 3 s */
 		done[1][i] += SECOND;
 	for (unsigned i = 0; i < 3; i++)
 		shares_cut(done[i], ROUNDS, SECOND, SECOND, 5, finished[i]);

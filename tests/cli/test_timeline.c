@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The timeline of made-up rounds: which of them is drawn, and that a preemption can be seen. */
+/* Tests the timeline of made-up rounds: which round is drawn, and that a preemption is visible. */
 #include "stage/timeline.h"
 
 #include <stdio.h>
@@ -13,8 +13,8 @@
 #define MS  1000000ull
 #define ALL 5
 
-/* Rounds of 100 ms, the high program's turnaround in each; a launch call of the low one at 0, of
- * the high one 10 ms later. */
+/* Rounds of 100 ms with the given turnarounds of the high-priority program. The low-priority
+ * program launches at 0, the high-priority one 10 ms later. */
 static struct stage_result made(struct stage_round at[ALL], const unsigned high_ms[ALL])
 {
 	for (unsigned i = 0; i < ALL; i++) {
@@ -53,7 +53,7 @@ static unsigned count(const char *text, const char *what)
 	return n;
 }
 
-/* A preemption from 12 to 20 ms of a round, and what follows. */
+/* Events of a preemption from 12 to 20 ms of a round, followed by tail. */
 static char *events(unsigned round, const char *tail)
 {
 	static char text[512];
@@ -66,21 +66,23 @@ static char *events(unsigned round, const char *tail)
 	return text;
 }
 
-/* Where nothing was preempted, the median: its high bar ends 30 ms after the origin. */
+/* If no round had a preemption, the median round is drawn: its high-priority bar ends 30 ms after
+ * the origin. */
 static void median_of_all(void **state)
 {
 	struct stage_round at[ALL];
 	struct stage_result r = made(at, (const unsigned[]){90, 20, 10, 15, 80});
 	char *svg = draw(&r, &r);
 
-	/* 60 ms is the whole width of 686: 10 to 25 ms waiting, to 30 ms running. */
+	/* 60 ms span the whole width of 686. High priority: waiting from 10 to 25 ms, running to 30
+	 * ms. */
 	assert_int_equal(count(svg, "<rect x='264.33' y='34.0' width='171.50'"), 1);
 	assert_int_equal(count(svg, "<rect x='435.83' y='34.0' width='57.17'"), 1);
 	assert_int_equal(count(svg, "stroke-dasharray"), 2);
 	free(svg);
 }
 
-/* One that was preempted goes before, though it is no median; the low bar shows it. */
+/* A round with a preemption is drawn instead of the median, and the low-priority bar shows it. */
 static void one_with_a_preemption(void **state)
 {
 	struct stage_round at[ALL], other[ALL];
@@ -90,7 +92,8 @@ static void one_with_a_preemption(void **state)
 
 	m.events = events(2, "");
 	svg = draw(&u, &m);
-	/* Low: running to 12 ms, waiting to 20, running to 60. High: 10 to 15 to 20 ms. */
+	/* Low priority: running to 12 ms, waiting to 20, running to 60. High priority: waiting from
+	 * 10 to 15 ms, running to 20. */
 	assert_int_equal(count(svg, "<rect x='150.00' y='178.0' width='137.20'"), 1);
 	assert_int_equal(count(svg, "<rect x='287.20' y='178.0' width='91.47'"), 1);
 	assert_int_equal(count(svg, "<rect x='378.67' y='178.0' width='457.33'"), 1);
@@ -98,7 +101,7 @@ static void one_with_a_preemption(void **state)
 	free(svg);
 }
 
-/* Lines that are no events, or cut off, are passed over. */
+/* Lines that are truncated or not events are ignored. */
 static void strange_events(void **state)
 {
 	struct stage_round at[ALL];
@@ -136,7 +139,7 @@ static char *draw_two(bool is_virtual, const char *noise)
 	return text;
 }
 
-/* The virtual GPU's panels cannot be compared, and do not look as if they could. */
+/* The virtual GPU's panels are not comparable, so they have separate scales. */
 static void scales(void **state)
 {
 	char *svg = draw_two(true, "ANTT 0.71 cannot be below 1");

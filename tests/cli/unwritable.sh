@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# A command that writes a file after long work refuses a file that it cannot write at once: before it
-# runs a program and (except for profile) before it opens a device, where HEDDLE_VGPU's word is wrong.
 # usage: unwritable.sh BUILD-FOLDER
+# A command that writes a file after long work rejects an unwritable path at once: before it runs a
+# program and (except profile) before it opens a device. An invalid word in HEDDLE_VGPU would make
+# opening the device fail.
 set -eu
 heddle=$(cd "$1" && pwd)/heddle
 dir=$(mktemp -d)
@@ -28,7 +29,8 @@ chmod 500 "$dir/closed"
 export HEDDLE_VGPU=no-such=word TMPDIR="$dir" XDG_STATE_HOME="$dir/state"
 failed=0
 
-# refuses COMMAND PATH: COMMAND, with PATH for each @, ends at once with a line on PATH.
+# refuses COMMAND PATH: COMMAND, with PATH for each @, must end at once with an error that names
+# PATH.
 refuses() {
 	status=0
 	# shellcheck disable=SC2046
@@ -43,8 +45,8 @@ refuses() {
 	rm -f "$dir/ran"
 }
 
-# Files, folders to make, and folders that may exist. None of the paths can be written by root either,
-# but those in `closed`.
+# Paths for files, for new folders, and for folders that may exist. Not even root can write to them,
+# except to those in `closed`.
 files="/nodir/x /proc/x $dir $dir/trace/x"
 stores="/proc/x.db $dir $dir/trace $dir/trace/x.db"
 new="/nodir/x /proc/x $dir $dir/trace $dir/trace/x"
@@ -91,7 +93,7 @@ folder|ptx weave --dump @ -- $spec + $spec
 folder|ptx virtual --dump @ -- $spec
 END
 
-# A default file in a folder that cannot be written.
+# The default file, in an unwritable folder.
 if (cd /proc && timeout 5 "$heddle" demo --device cpu) >"$dir/out" 2>&1 ||
 	! grep -q 'error: heddle-demo.svg: ' "$dir/out"; then
 	echo "heddle demo in /proc:"
@@ -99,7 +101,7 @@ if (cd /proc && timeout 5 "$heddle" demo --device cpu) >"$dir/out" 2>&1 ||
 	failed=1
 fi
 
-# The check leaves a file that can be written as it was: it makes, removes and cuts no file.
+# The check does not create, remove or truncate a writable file.
 echo kept >"$dir/old"
 ln -s new-target "$dir/link"
 for path in old link fresh; do

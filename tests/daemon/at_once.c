@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Each child runs one test as a group of its own. Its output goes to a file: lines of several tests
- * would mix. The file is printed as soon as the child has ended, so that after a timeout the output
- * shows which tests had ended. */
+/* Each child process runs one test as a cmocka group of its own, with its output in a file, so that
+ * lines of several tests do not mix. The file is printed as soon as the child ends, so that after a
+ * timeout the output shows which tests had ended. */
 #include "at_once.h"
 
 #include <signal.h>

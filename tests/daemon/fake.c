@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tenants without processes, a daemon without a clock. */
+/* Simulated tenants without processes, for a daemon core without a clock. */
 #include "fake.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The daemon's core in virtual time, with tenants that a test plays: they write in their pages what
- * shims and relays would. */
+/* The daemon's core in virtual time, with tenants that a test simulates: they write to their pages
+ * like shims and relays. */
 #ifndef HEDDLE_TESTS_FAKE_H
 #define HEDDLE_TESTS_FAKE_H
 
@@ -23,7 +23,7 @@ struct fake {
 
 struct hd *make(void (*change)(struct hd_config *c)); /* NULL: as it is */
 struct fake join(struct hd *d, int priority, bool cpu);
-/* As another user, on a device of any name; what hd_tenant_add says. */
+/* Joins as another user, on a device of any name. Returns the result of hd_tenant_add. */
 int join_as(struct hd *d, unsigned uid, const char *device, struct fake *ret);
 void leave(struct hd *d, struct fake *f);
 /* As the shim does. */
@@ -32,9 +32,9 @@ struct wire_slot *submit(struct hd *d, struct fake *f, unsigned slot, uint64_t t
 void arrive(const struct wire_page *page, struct wire_slot *w);
 void drain(struct wire_slot *w);
 void finish(struct wire_slot *w);
-/* It arrives and ends, the daemon looking on. */
+/* The launch arrives and ends, and the daemon runs after each step. */
 void run_through(struct hd *d, struct fake *f, struct wire_slot *w);
-/* As the shim does, once it has seen the end. */
+/* Closes the slot as the shim does after it has seen the end. */
 void close_slot(struct hd *d, struct fake *f, struct wire_slot *w);
 unsigned allowed(const struct wire_slot *w); /* SMs */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Playing tenants. Waiting is always for a condition, with a limit, never for a time. */
+/* Simulates tenants. Always waits for a condition, with a timeout, and never for a fixed time. */
 #include "harness.h"
 
 #include <dirent.h>
@@ -40,8 +40,8 @@ static void die(const char *what)
 
 pid_t daemon_spawn(const char *socket, char *const args[], int stderr_fd)
 {
-	/* heddled keeps no records of played tenants. A played tenant that is not scheduled for a
-	 * while is not late yet. */
+	/* heddled keeps no records of simulated tenants, and waits longer than usual before it
+	 * considers a tenant late, because the test process may not be scheduled for a while. */
 	char *argv[26] = {(char *)heddled_path, "--config-root", "/nonexistent", "--set",
 		"state=off", "--set", "grace_us=10000000"};
 	int n = 7;
@@ -239,8 +239,8 @@ void device_drain(const struct daemon *d, struct wire_slot *w)
 {
 	struct wire_status s;
 
-	/* The device acts on quotas once their seq is there. The daemon, whose turn stored both,
-	 * has ended it when it answers. */
+	/* The device obeys quotas once their seq is stored. A reply to a status request shows that
+	 * the daemon's turn that stored both is over. */
 	if (status_of(d, &s) < 0)
 		die("no status");
 	__atomic_store_n(&w->host.drained_seq, w->host.seq, __ATOMIC_RELEASE);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Real daemons over real sockets, and tenants that a test plays: they fill slots, and write what
- * the device would. */
+/* Real daemons over real sockets, with tenants that a test simulates: they fill slots and write
+ * what the device would. */
 #ifndef HEDDLE_TESTS_HARNESS_H
 #define HEDDLE_TESTS_HARNESS_H
 
@@ -12,17 +12,18 @@
 
 extern const char *heddled_path; /* argv[1] of the test */
 
-/* What is waited for comes; how soon is the machine's affair (two cores, a sanitizer, others). */
+/* Timeout for waits. It is generous because the machine may be slow (two cores, sanitizers, other
+ * load). */
 #define LIMIT_NS 30000000000ull
 
 struct daemon {
 	pid_t pid;
 	char dir[64], socket[108];
 };
-/* args: further ones, NULL-terminated; may be NULL. */
+/* args: additional arguments, NULL-terminated, or NULL. */
 struct daemon daemon_start(char *const args[]);
 struct daemon daemon_in(const char *dir, char *const args[]); /* in an existing folder */
-/* A child that becomes the daemon; no waiting for its socket. */
+/* Starts the daemon as a child process; does not wait for its socket. */
 pid_t daemon_spawn(const char *socket, char *const args[], int stderr_fd);
 int daemon_stop(struct daemon *d); /* SIGTERM; its exit status */
 void daemon_kill(struct daemon *d);
@@ -36,20 +37,20 @@ struct tenant {
 	uint64_t next_id;
 };
 struct wire_hello tenant_hello(int priority);
-/* The answer's type (WIRE_WELCOME, WIRE_REFUSED), 0 at end of file, or negative errno. */
+/* Returns the reply's type (WIRE_WELCOME, WIRE_REFUSED), 0 at end of file, or negative errno. */
 int tenant_hello_send(const char *socket, const struct wire_hello *h, struct tenant *ret);
-/* The same, with a descriptor; -1: none. */
+/* The same, sending a descriptor as well; fd -1: none. */
 int tenant_hello_with(const char *socket, const struct wire_hello *h, int fd, struct tenant *ret);
 struct tenant tenant_join(const struct daemon *d, int priority);
 void tenant_leave(struct tenant *t);
 struct wire_slot *tenant_submit(struct tenant *t, unsigned slot, uint64_t total);
 void tenant_kick(struct tenant *t);
 void device_arrive(const struct tenant *t, struct wire_slot *w);
-/* The workers of w, whose quotas were seen to be zero, have left. */
+/* Reports that all workers of w have left, after quotas of zero were stored for them. */
 void device_drain(const struct daemon *d, struct wire_slot *w);
 void device_finish(struct wire_slot *w);
 unsigned slot_allowed(struct wire_slot *w); /* SMs */
-/* Until the slot may use n SMs; false after the limit. */
+/* Waits until the slot may use n SMs; returns false on timeout. */
 bool slot_await(struct wire_slot *w, unsigned n);
 bool word_await(uint32_t *word, uint32_t value);
 int status_of(const struct daemon *d, struct wire_status *ret);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tenants that outlive their daemon, in the core: what the next one makes of a page that has been
- * written by the one before, by the tenant alone, and by the device, up to any moment. */
+/* Tests the core with tenants that outlive their daemon: how the next daemon continues with a page
+ * that the previous daemon, the tenant alone and the device have written, interrupted at any
+ * moment. */
 #include "daemon/pages.h"
 #include "fake.h"
 
@@ -10,7 +11,7 @@
 
 #define N_SMS 4
 
-/* The daemon dies: nothing is written any more. */
+/* The daemon dies: it no longer writes to the page. */
 static void forget(struct fake *f)
 {
 	f->t = NULL;
@@ -27,7 +28,7 @@ static void come_back(struct hd *d, struct fake *f, int priority)
 	assert_int_equal(hd_tenant_add(d, &cred, &h, priority, 1, f->page, NULL, &f->t), 0);
 }
 
-/* As the shim does without a daemon. */
+/* Raises the quotas as the shim does without a daemon. */
 static void raise_alone(struct wire_slot *w)
 {
 	uint8_t all[CTL_MAX_SMS];
@@ -43,7 +44,7 @@ struct two {
 	struct wire_slot *l, *h;
 };
 
-/* A high one runs, a low one has made way for it, in part or wholly gone. */
+/* A high-priority launch runs. A low-priority one was preempted and has drained partly or fully. */
 static struct two preempted(bool drained)
 {
 	struct two t = {.d = make(NULL)};
@@ -76,7 +77,7 @@ static void leave_both(struct two *t)
 	hd_destroy(t->d);
 }
 
-/* With nothing mended in between: the page is as the dead daemon left it. */
+/* The tenants do not write to the page after the daemon's death. */
 static void as_it_was_left(void **state)
 {
 	for (int how = 0; how < 4; how++) {
@@ -89,7 +90,7 @@ static void as_it_was_left(void **state)
 		forget(&t.high);
 		come_back(d, how & 2 ? &t.low : &t.high, how & 2 ? 0 : 2);
 		hd_run(d);
-		/* Whoever comes first has the device. */
+		/* The first tenant to return gets the device. */
 		assert_int_equal(allowed(how & 2 ? t.l : t.h), N_SMS);
 		come_back(d, how & 2 ? &t.high : &t.low, how & 2 ? 2 : 0);
 		hd_run(d);
@@ -101,7 +102,7 @@ static void as_it_was_left(void **state)
 		assert_int_equal(t.low.page->hold, 1);
 		assert_int_equal(t.high.page->hold, 0);
 		assert_true(t.l->host.seq > low_seq && t.h->host.seq >= high_seq);
-		/* And the low one goes on once it is its turn. */
+		/* The low-priority launch continues once it is its turn. */
 		grow = t.l->grow;
 		if (t.l->host.seq != low_seq + 1 || !(how & 1))
 			drain(t.l);
@@ -113,13 +114,14 @@ static void as_it_was_left(void **state)
 		assert_int_equal(allowed(t.l), N_SMS);
 		assert_int_equal(t.l->granted, 1);
 		assert_true(t.l->grow != grow || t.l->host.drains);
-		hd_destroy(t.d); /* its tenants write to the pages once more */
+		hd_destroy(t.d); /* leaving the old daemon writes to the tenants' pages again */
 		t.d = d;
 		leave_both(&t);
 	}
 }
 
-/* What was stopped goes on while nobody decides, and may be stopped again. */
+/* A preempted launch continues while there is no daemon, and the next daemon can preempt it
+ * again. */
 static void after_it_was_alone(void **state)
 {
 	struct two t = preempted(true);
@@ -156,7 +158,8 @@ static void after_it_was_alone(void **state)
 	leave_both(&t);
 }
 
-/* A launch that began with a word of the daemon before shows none of the present one's. */
+/* The next daemon's begin word differs from its predecessor's, so that a launch that began with the
+ * old word is recognized. */
 static void words_do_not_repeat(void **state)
 {
 	struct two t = preempted(true);
@@ -174,7 +177,7 @@ static void words_do_not_repeat(void **state)
 		hd_run(d);
 		assert_int_not_equal(t.low.page->begin.seq, 0);
 		assert_int_not_equal(t.low.page->begin.seq, began);
-		/* It is told by a word of its own. */
+		/* The daemon stores a word for this launch itself. */
 		w = submit(d, &t.low, 20 + (unsigned)i, 800);
 		w->host.began = began;
 		w->host.arrived = w->gen + 1;
@@ -216,7 +219,7 @@ static void who_it_was(void **state)
 	assert_int_equal(t.low.page->priority, 1);
 	assert_int_equal(t.low.page->left, 0);
 	assert_int_equal(t.low.page->watch, 0);
-	/* Another one has its number, or says that it has. */
+	/* Another tenant has the returning tenant's number, or the page claims it. */
 	other = join(d, 1, false);
 	assert_int_not_equal(other.t->id, id);
 	for (uint32_t i = 0; i < 3; i++) {
@@ -236,7 +239,8 @@ static void who_it_was(void **state)
 	hd_destroy(d);
 }
 
-/* A daemon that was killed in the middle of its words: whatever it left, the next one's hold. */
+/* A daemon was killed while it was storing words. Whatever it left in the page, the next daemon's
+ * values replace it. */
 static void left_in_the_middle(void **state)
 {
 	struct hd *d = make(NULL), *e;

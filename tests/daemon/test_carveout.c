@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The split of L1 cache and shared memory that tenants are told to have in common. */
+/* Tests the split of L1 cache and shared memory that the daemon tells all tenants to use. */
 #include "../sched/named.h"
 #include "fake.h"
 
@@ -17,13 +17,13 @@ static struct fake joined(struct hd *d)
 	return join(d, 1, true);
 }
 
-/* A launch of which an SM holds so many blocks, each with so much shared memory. */
+/* Submits a launch with per_sm blocks per SM, each with this much shared memory. */
 static void launches(
 	struct hd *d, struct fake *f, unsigned slot, uint32_t per_sm, uint32_t shared_bytes)
 {
 	struct wire_slot *w;
 
-	f->page->watch = 0; /* seen only when all is in the slot */
+	f->page->watch = 0; /* the daemon must not look before the slot is complete */
 	w = submit(d, f, slot, 1000);
 	f->page->watch = 1;
 	w->workers_per_sm = per_sm;
@@ -38,8 +38,8 @@ static void is_told(const struct fake *a, const struct fake *b, uint32_t value)
 	assert_int_equal(b->page->carveout, value);
 }
 
-/* It is all that there is, once two tenants have launched, and an SM full of the most demanding
- * launch needs over 32 KiB, of which the system takes 1 KiB a block. */
+/* The carveout is the whole capacity once two tenants have launched and an SM full of the most
+ * demanding launch needs over 32 KiB, including 1 KiB per block that the system takes. */
 static void all_have_one(void **state)
 {
 	struct fake a, b;
@@ -69,7 +69,8 @@ static void all_have_one(void **state)
 	hd_destroy(d);
 }
 
-/* Where no two tenants share an SM, and of a policy that measures, each kernel has the driver's. */
+/* Where tenants do not share SMs, and under a policy that measures, each kernel keeps the driver's
+ * choice. */
 static void nobody_is_told(void **state)
 {
 	struct fake a, b;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The daemon's core in virtual time: pages written by a tenant that the test plays, device reports
- * that the test makes up, and what the daemon stores in answer. */
+/* Tests the daemon's core in virtual time: the test writes the tenants' pages and the device's
+ * reports, and checks what the daemon stores in response. */
 #include "unit.h"
 
 #include "fake.h"
@@ -58,12 +58,12 @@ static void preempts_and_resumes(void **state)
 	assert_int_equal(low.page->hold, 0);
 	assert_int_equal(wakes, 1);
 	assert_int_equal(hold_wakes, 1);
-	/* Its slot comes back once the tenant is done with it. */
+	/* The slot is free again once the tenant has closed it. */
 	close_slot(d, &high, h);
 	assert_int_equal(h->state, WIRE_SLOT_FREE);
 	leave(d, &high);
 	assert_int_equal(low.page->watch, 0);
-	assert_true(hd_run(d) < 100 * MS); /* for what came just before */
+	assert_true(hd_run(d) < 100 * MS); /* because of the recent events */
 	now += 2000 * MS;
 	assert_int_equal(hd_run(d), UINT64_MAX);
 	leave(d, &low);
@@ -71,8 +71,8 @@ static void preempts_and_resumes(void **state)
 	hd_destroy(d);
 }
 
-/* What was pinned before a decision keeps its SMs in it, and the tenant is told that it may rely on
- * that. */
+/* SMs that were pinned before a decision stay with the tenant, and the daemon confirms this to the
+ * tenant. */
 static void pinned(void **state)
 {
 	struct hd *d = make(NULL);
@@ -100,7 +100,7 @@ static void pinned(void **state)
 	assert_int_equal(low.page->pinned, 2);
 	assert_int_equal(allowed(l), 0);
 	assert_int_equal(l->granted, 0);
-	/* It holds from the next time on again. */
+	/* The pin takes effect from the next decision on. */
 	low.page->pin = 3;
 	hd_run(d);
 	assert_int_equal(low.page->pinned, 3);
@@ -118,8 +118,8 @@ static void pinned(void **state)
 	hd_destroy(d);
 }
 
-/* What arrives while its tenant is held has read so, and left: no word is needed for that. One is
- * needed to grant it. */
+/* A launch that arrives while its tenant is held reads quota 0 and leaves; this needs no word.
+ * Granting it SMs needs one. */
 static void held_at_start(void **state)
 {
 	struct hd *d = make(NULL);
@@ -130,7 +130,7 @@ static void held_at_start(void **state)
 	hd_run(d);
 	arrive(high.page, h);
 	hd_run(d);
-	assert_int_equal(h->host.seq, 0); /* nobody was there, so it has all SMs */
+	assert_int_equal(h->host.seq, 0); /* the device was free, so it began with all SMs */
 	assert_int_equal(low.page->hold, 1);
 	assert_int_not_equal(low.page->begin.seq, 0);
 	assert_int_equal(low.page->begin.quota[0], 0);
@@ -154,7 +154,7 @@ static void held_at_start(void **state)
 	assert_int_equal(low.page->begin.seq, 0);
 	assert_int_equal(next->host.seq, 0); /* it has not arrived */
 	assert_int_equal(wakes, 1);
-	/* Late workers of the first round that drain again wake the tenant again. */
+	/* If late workers of the first round drain again, the tenant is woken again. */
 	l->host.drains++;
 	hd_run(d);
 	assert_int_equal(wakes, 2);
@@ -163,7 +163,8 @@ static void held_at_start(void **state)
 	hd_destroy(d);
 }
 
-/* A hundred launches behind the one that runs: a preemption and a grant are one word each. */
+/* With a hundred launches queued behind the running one, a preemption and a grant are still one
+ * word each. */
 static void queue_costs_nothing(void **state)
 {
 	struct hd *d = make(NULL);
@@ -178,7 +179,8 @@ static void queue_costs_nothing(void **state)
 	hd_run(d);
 	for (int i = 0; i < 10; i++) {
 		now += 2 * MS;
-		l[0]->host.seen_ns = now; /* it is back each time before it is told again */
+		/* each time, its workers have returned before the next word */
+		l[0]->host.seen_ns = now;
 		h = submit(d, &high, 0, 400);
 		hd_run(d);
 		drain(l[0]);
@@ -189,7 +191,8 @@ static void queue_costs_nothing(void **state)
 	for (unsigned i = 0; i < 100; i++)
 		words += l[i]->host.seq;
 	assert_int_equal(words, 20);
-	/* Neither does what ends at the word's heels, and leaves the next one to meet it. */
+	/* A launch that ends right after the word was stored, so that the next launch reads the
+	 * word instead, needs no extra word either. */
 	h = submit(d, &high, 0, 400);
 	hd_run(d);
 	finish(l[0]);
@@ -207,7 +210,8 @@ static void queue_costs_nothing(void **state)
 	hd_destroy(d);
 }
 
-/* In a long queue the next few are looked at each time, and those behind now and then. */
+/* In a long queue, the daemon reads the next few slots each time and those behind them only now and
+ * then. */
 static void next_few(void **state)
 {
 	struct hd *d = make(NULL);
@@ -232,7 +236,8 @@ static void next_few(void **state)
 	hd_destroy(d);
 }
 
-/* It read what held before: it gets a word in any case, and workers if some may have left. */
+/* The launch began with an outdated word: it gets a word of its own in any case, and new workers if
+ * some may have left. */
 static void began_with_old_word(void **state)
 {
 	struct hd *d = make(NULL);
@@ -263,8 +268,8 @@ static void began_with_old_word(void **state)
 	hd_destroy(d);
 }
 
-/* Granted, and withdrawn before the tenant launched anything: nobody will drain. And a launch that
- * had drained before it was first seen. */
+/* A grant that is withdrawn before the tenant launched any workers: no drain will follow. Then a
+ * launch that had drained before the daemon first saw it. */
 static void withdrawn(void **state)
 {
 	struct hd *d = make(NULL);
@@ -294,7 +299,7 @@ static void withdrawn(void **state)
 		arrive(high.page, h);
 		hd_run(d);
 	}
-	/* With workers there it is waited for. */
+	/* If it has workers, the daemon waits until they have left. */
 	finish(h);
 	now += MS;
 	hd_run(d);
@@ -316,8 +321,8 @@ static void withdrawn(void **state)
 	hd_destroy(d);
 }
 
-/* A launch that began with what its tenant had been told before, and got its own first word when it
- * was seen to have arrived. It met the former, and all of it left. */
+/* A launch that began with its tenant's begin word and got its own first word when the daemon saw
+ * it arrive. All its workers obeyed the begin word and left. */
 static struct wire_slot *granted_late(struct hd *d, struct fake *low, struct fake *high)
 {
 	struct wire_slot *h = submit(d, high, 0, 400), *l;
@@ -353,7 +358,7 @@ static void report_late(struct wire_slot *w)
 	w->host.drains++;
 }
 
-/* The other one comes and goes; while it is there the launch is not granted. */
+/* The high-priority launch comes and goes; while it is there, the other has no grant. */
 static void preempt_late(struct hd *d, struct fake *high, struct wire_slot *l, bool reported)
 {
 	struct wire_slot *h;
@@ -373,7 +378,7 @@ static void preempt_late(struct hd *d, struct fake *high, struct wire_slot *l, b
 	}
 }
 
-/* Workers that were launched for the grant are waited for, whenever the report comes. */
+/* The daemon waits for workers that were launched for the grant, whenever the report comes. */
 static void drained_late(void **state)
 {
 	for (int reported = 0; reported < 2; reported++) {
@@ -398,7 +403,7 @@ static void drained_late(void **state)
 	}
 }
 
-/* If there are none, the report says that nobody is there, though the word is an old one. */
+/* If there are none, the drain report means that no worker is left, though it names an old word. */
 static void drained_late_unanswered(void **state)
 {
 	struct hd *d = make(NULL);
@@ -423,7 +428,7 @@ static void opaque_holds(void **state)
 	hd_run(d);
 	high.page->opaque_submitted = 3;
 	hd_kicked(d, high.t);
-	/* Before anything else is looked at. */
+	/* The kick itself revokes the SMs, before anything else is read. */
 	assert_int_equal(allowed(l), 0);
 	hd_run(d);
 	assert_int_equal(low.page->hold, 1);
@@ -435,7 +440,7 @@ static void opaque_holds(void **state)
 	hd_run(d);
 	assert_int_equal(allowed(l), 4);
 	assert_int_equal(low.page->hold, 0);
-	/* Nonsense (more completed than submitted) counts as nothing. */
+	/* An invalid count (more completed than submitted) counts as no work. */
 	high.page->opaque_completed = 9;
 	hd_kicked(d, high.t);
 	hd_run(d);
@@ -445,7 +450,8 @@ static void opaque_holds(void **state)
 	hd_destroy(d);
 }
 
-/* Whoever is held or preempted sees the daemon live; nobody else costs it anything. */
+/* A held or preempted tenant sees regular signs of life from the daemon; other tenants cost no time
+ * for this. */
 static void signs_of_life(void **state)
 {
 	struct hd *d = make(NULL);
@@ -457,7 +463,7 @@ static void signs_of_life(void **state)
 	h = submit(d, &high, 0, 400);
 	hd_run(d);
 	arrive(high.page, h);
-	/* Never a hold beside an old sign of life. */
+	/* A hold is never stored next to an outdated sign of life. */
 	assert_int_equal(low.page->hold, 1);
 	assert_int_equal(low.page->alive_ms, (uint32_t)(now / MS));
 	for (int i = 0; i < 2000; i++) {
@@ -467,7 +473,7 @@ static void signs_of_life(void **state)
 		now += next ? next : 1000;
 		assert_true((uint32_t)(now / MS) - low.page->alive_ms < 200);
 	}
-	/* Who waits in a launch for the daemon's word, too. */
+	/* A tenant that waits for the daemon in a launch call also gets signs of life. */
 	finish(h);
 	hd_run(d);
 	low.page->opaque_waiting = 1;
@@ -478,7 +484,7 @@ static void signs_of_life(void **state)
 	hd_destroy(d);
 }
 
-/* A launch that came and went while nobody looked teaches its duration. */
+/* The daemon learns the duration of a launch even if it only sees the slot after it was closed. */
 static void learns_from_closed(void **state)
 {
 	struct hd *d = make(NULL);
@@ -501,8 +507,8 @@ static void learns_from_closed(void **state)
 	hd_destroy(d);
 }
 
-/* Nobody looks on once a launch has no competitor, so its end may be seen seconds later: what has
- * passed since is not its time. */
+/* The daemon does not watch a launch without a competitor, so it may see the end seconds later. The
+ * time since the end does not count towards the duration. */
 static void end_seen_late(void **state)
 {
 	struct hd *d = make(NULL);
@@ -518,7 +524,8 @@ static void end_seen_late(void **state)
 	arrive(low.page, l);
 	hd_run(d);
 	now += 5 * MS;
-	h = submit(d, &high, 1, 2); /* it gives up some of its SMs, so its time is measured here */
+	/* the other launch gives up some SMs, so the daemon measures this one itself */
+	h = submit(d, &high, 1, 2);
 	arrive(high.page, h);
 	hd_run(d);
 	now += 5 * MS;
@@ -549,7 +556,8 @@ static uint32_t random_word(void)
 	return (uint32_t)x;
 }
 
-/* A page of nonsense that changes between any two looks: no crash, nothing of it in other pages. */
+/* A page of random values that change between reads must not crash the daemon or affect other
+ * pages. */
 static void hostile_page(void **state)
 {
 	struct hd *d = make(NULL);
@@ -585,7 +593,7 @@ static void hostile_page(void **state)
 	assert_int_equal(g->id, 1);
 	assert_int_equal(good.page->n_slots, WIRE_SLOTS);
 	leave(d, &bad);
-	/* The good one has the device to itself again. */
+	/* The good tenant gets the whole device again. */
 	for (int i = 0; i < 50 && allowed(g) != 4; i++) {
 		now += 5 * MS;
 		arrive(good.page, g);
@@ -612,7 +620,7 @@ static void limits_and_devices(void **state)
 	hd_status(d, &s);
 	assert_int_equal(wire_check(&s, sizeof(s)), 0);
 	assert_int_equal(s.tenants, 8);
-	assert_non_null(d->devices->next); /* the virtual GPU is another one */
+	assert_non_null(d->devices->next); /* the virtual GPU is a second device */
 	assert_null(d->devices->next->next);
 	for (int i = 0; i < 8; i++)
 		leave(d, &f[i]);
@@ -647,7 +655,7 @@ static void rights(void **state)
 	assert_int_equal(priority, 1);
 }
 
-/* Another configuration, while launches run and wait. */
+/* Changes the configuration while launches run and wait. */
 static void reconfigured(void **state)
 {
 	struct hd *d = make(NULL);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* One user sends every kind of descriptor in every message, and changes what it can of those that
- * heddled gave it. Meanwhile another user's question is answered in 50 ms, in all but 1 of 1,000
- * tries (with sanitizers, in all but 1 of 20). */
+/* One user sends every kind of descriptor in every message, and changes the descriptors that
+ * heddled gave it in every possible way. Meanwhile another user's status requests are answered
+ * within 50 ms in all but 1 of 1,000 tries (with sanitizers: all but 1 of 20). */
 #include "harness.h"
 
 #include "base/base.h"
@@ -38,13 +38,13 @@
 #define TRIES    1000
 #define LATE_NS  50000000u
 #define LINGER_S 30
-#define SENT     253 /* descriptors in one packet, at most */
+#define SENT     253 /* maximum number of descriptors in one packet */
 
 /* ---- descriptors ---- */
 
 static char fuse_file[96]; /* "": no FUSE here */
 
-/* A TCP socket whose last close waits for 30 s. *ret_other: the peer, who does not read. */
+/* A TCP socket whose last close waits for 30 s. *ret_other is the peer, which does not read. */
 static int lingering(int *ret_other)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -76,7 +76,7 @@ static int memory(size_t bytes, int seals)
 	return fd;
 }
 
-/* A Unix socket in whose queue is another descriptor, which nobody received. */
+/* A Unix socket with another descriptor in its queue that no one has received. */
 static int holding(int inner)
 {
 	struct wire_head m;
@@ -110,8 +110,8 @@ enum kind {
 	LOCKED,     /* a file that its sender has locked */
 	MEMORY,
 	MEMORY_SEALED,
-	MEMORY_PAGE,         /* as large as a page, not sealed */
-	MEMORY_PAGE_SEALED,  /* and sealed: no page, because it is empty */
+	MEMORY_PAGE,         /* the size of a page, not sealed */
+	MEMORY_PAGE_SEALED,  /* sealed, but invalid as a page because it is empty */
 	MEMORY_PAGE_NO_SEAL, /* seals could still be added */
 	MEMORY_PAGE_READ,    /* may not be written */
 	HOLDS_ONE,
@@ -196,7 +196,7 @@ static void answer_fuse(int fd, const struct fuse_in_header *in, const void *dat
 	struct iovec v[2] = {{&out, sizeof(out)}, {(void *)data, bytes}};
 
 	if (writev(fd, v, bytes ? 2 : 1) < 0)
-		return; /* the asking process was killed */
+		return; /* the requesting process was killed */
 }
 
 static void *serve_fuse(void *arg)
@@ -225,7 +225,7 @@ static void *serve_fuse(void *arg)
 	return NULL;
 }
 
-/* Returns the server's descriptor, or -1. */
+/* Mounts the file system. Returns the server's descriptor, or -1. */
 static int mount_fuse(const char *dir)
 {
 	static int fd;
@@ -271,7 +271,7 @@ static size_t fill_message(enum message what, char *ret)
 	return sizes[what];
 }
 
-/* Sends one packet with n times this descriptor. */
+/* Sends one packet with n copies of this descriptor. */
 static void send_fds(int sock, enum message what, int fd, unsigned n)
 {
 	_Alignas(8) char msg[WIRE_MAX_BYTES];
@@ -294,7 +294,7 @@ static void send_fds(int sock, enum message what, int fd, unsigned n)
 		return; /* heddled has closed it */
 }
 
-/* A tenant changes what it can of the descriptors that it was given. */
+/* A tenant changes the descriptors that it received in every possible way. */
 static void abuse_tenant(const struct daemon *d)
 {
 	struct wire_hello h = tenant_hello(0);
@@ -316,13 +316,14 @@ static void abuse_tenant(const struct daemon *d)
 		fprintf(stderr, "not full: %m\n");
 	tenant_submit(&t, 0, 100);
 	t.page->slots[0].state = WIRE_SLOT_SUBMITTED;
-	/* Messages that nobody reads: heddled's to this tenant. */
+	/* Leave heddled's messages to this tenant unread. */
 	for (unsigned i = 1; i < 20; i++)
 		tenant_submit(&t, i, 100);
 	tenant_leave(&t);
 }
 
-/* One kind in every message. Never closes it: that could block this process, too. */
+/* Sends one kind in every message. Never closes the descriptor: that could block this process,
+ * too. */
 static void attack_with(const struct daemon *d, enum kind k, unsigned round)
 {
 	for (enum message m = 0; m < MESSAGES; m++) {
@@ -341,7 +342,7 @@ static void attack_with(const struct daemon *d, enum kind k, unsigned round)
 	}
 }
 
-/* Each kind in a process of its own, whose end is waited for only while it does not block. */
+/* Runs each kind in its own process; stops waiting for the process if it blocks. */
 static void attack(const struct daemon *d)
 {
 	signal(SIGCHLD, SIG_IGN);
@@ -440,7 +441,8 @@ static void others_are_answered(void **state)
 	assert_true(late <= (SANITIZED ? TRIES / 20 : TRIES / 1000));
 	assert_true(s.refused > 100);
 	if (fuse >= 0) {
-		umount2(dir, MNT_FORCE | MNT_DETACH); /* what waits for the server ends */
+		/* ends the processes that wait for the server */
+		umount2(dir, MNT_FORCE | MNT_DETACH);
 		close(fuse);
 		fuse_file[0] = 0;
 	}
@@ -454,7 +456,7 @@ static void others_are_answered(void **state)
 	daemon_remove(&d);
 }
 
-/* As NOBODY: what STATUS is answered; 0: the connection was closed. */
+/* As user NOBODY: returns the type of the reply to STATUS, or 0 if the connection was closed. */
 static int nobody_is_answered(const struct daemon *d, char ret_why[236])
 {
 	int ends[2], r[2] = {-1, 0}, status;
@@ -493,8 +495,9 @@ static int nobody_is_answered(const struct daemon *d, char ret_why[236])
 	return r[1];
 }
 
-/* A FUSE server that never answers blocks what closes its files, also after kill -9. A user gets two
- * such processes; then he is refused, and nobody else, until they end. */
+/* A FUSE server that never answers blocks the process that closes its files, even after kill -9. A
+ * user may have two such processes; then heddled refuses this user, and no one else, until they
+ * end. */
 static void blocked_user_is_refused(void **state)
 {
 	char dir[] = "/tmp/heddled-fuse-XXXXXX", why[236] = "";
@@ -555,7 +558,7 @@ int main(int argc, char **argv)
 	};
 
 	heddled_path = argc > 1 ? argv[1] : "heddled";
-	/* The mounts of this test end with its process. */
+	/* The mounts of this test disappear with its process. */
 	if (geteuid() == 0 && unshare(CLONE_NEWNS) == 0)
 		mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);

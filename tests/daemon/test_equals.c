@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The daemon's core with tenants of one priority: when it polls for the next launch, and that it
- * knows the progress of others by then. */
+/* Tests the daemon's core with tenants of equal priority: when it polls for the next launch, and
+ * that it knows the progress of running launches by then. */
 #include "unit.h"
 
 #include "daemon/pages.h"
@@ -29,7 +29,7 @@ static void next_may_preempt(void **state)
 	assert_true(hd_may_preempt(d));
 	run_through(d, &b, w);
 	assert_true(hd_may_preempt(d));
-	/* Under policy none nothing is taken from anybody. */
+	/* Policy none preempts no one. */
 	c.policy = &sched_policy_none;
 	hd_reconfigure(d, &c);
 	assert_false(hd_may_preempt(d));
@@ -40,12 +40,13 @@ static void next_may_preempt(void **state)
 	hd_run(d);
 	assert_false(hd_may_preempt(d)); /* only one of them lately */
 	high = join(d, 2, false);
-	assert_true(hd_may_preempt(d)); /* somebody above, who need not have had any */
+	/* a higher-priority tenant counts even if it never had work */
+	assert_true(hd_may_preempt(d));
 	leave(d, &high);
 	assert_false(hd_may_preempt(d));
 	leave(d, &a);
 	leave(d, &b);
-	/* On the virtual GPU the processors are the device. */
+	/* On the virtual GPU the daemon does not poll: the device needs the same processors. */
 	x = join(d, 1, true);
 	y = join(d, 1, true);
 	submit(d, &x, 0, 400);
@@ -97,7 +98,7 @@ static void nearly_through(void **state)
 	assert_int_equal(allowed(l), 4);
 	assert_int_equal(l->host.seq, 0);
 	assert_int_equal(b.page->begin.quota[0], 0);
-	/* But what is longer than the one that comes makes room for it. */
+	/* A launch that would take longer than the new one makes room for it. */
 	now += 1 * MS;
 	finish(l);
 	arrive(b.page, h);
@@ -151,7 +152,7 @@ static void looks_out(void **state)
 	hd_destroy(d);
 }
 
-/* Returns the tenant's line of heddle ps. */
+/* Returns the tenant's row of heddle ps. */
 static struct wire_row row_of(struct hd *d, const struct fake *f)
 {
 	struct wire_row row = {0}, ret = {0};
@@ -227,8 +228,8 @@ static void ends_once(void **state)
 	hd_destroy(d);
 }
 
-/* A long launch and short ones of an equal tenant take turns. A launch's wait is no part of
- * the time that it ran, whether it was preempted or began without SMs. */
+/* A long launch and short ones of an equal tenant take turns. Time spent waiting does not count as
+ * running time, whether the launch was preempted or began without SMs. */
 static void times_of_turns(void **state)
 {
 	struct hd *d = make(NULL);
@@ -265,12 +266,12 @@ static void times_of_turns(void **state)
 		finish(h);
 		hd_run(d);
 		assert_int_equal(allowed(l), 4);
-		l->launches++; /* as the shim does for a launch that is granted again */
+		l->launches++; /* as the shim does after another grant */
 		close_spanned(d, &b, h);
 		assert_times(d, &a, 11 * i, 5 * i);
 		assert_times(d, &b, 5 + 6 * i, 0);
 	}
-	/* The last one of b takes longer than the rest of a's, so it waits from its beginning. */
+	/* b's last launch takes longer than the rest of a's, so it waits from the start. */
 	l->host.finished = 780;
 	h = submit_now(d, &b, 4, 8000);
 	hd_run(d);
@@ -295,7 +296,8 @@ static void times_of_turns(void **state)
 	hd_destroy(d);
 }
 
-/* heddled does not see each launch arrive. The time that one ran before counts once. */
+/* heddled does not see every launch arrive. The time that such a launch ran before heddled saw it
+ * counts once. */
 static void times_of_unseen(void **state)
 {
 	struct hd *d = make(NULL);

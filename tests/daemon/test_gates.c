@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What the daemon says to launches that wait in their streams (gates), what it says once for all
- * SMs, and how it hears of copies. */
+/* Tests what the daemon tells launches that wait in their streams (gates), the words that hold for
+ * all SMs, and how the daemon learns of copies. */
 #include "fake.h"
 
 #include <string.h>
@@ -82,19 +82,19 @@ static void where_turns_are_taken(void **state)
 
 /* ---- which launches may begin ---- */
 
-/* As a stream does that waits for its number. */
+/* True if a stream that waits for this number may continue. */
 static bool may_begin(const struct fake *f, uint32_t number)
 {
 	return (int32_t)(f->page->allowed - number) >= 0;
 }
 
-/* How many of those that have not ended, 0 to 2: 2 stands for all. */
+/* Returns how many of the unfinished launches may begin, 0 to 2; 2 means all of them. */
 static unsigned may_pass(const struct fake *f)
 {
 	uint32_t ended = f->page->opaque_completed;
 	unsigned n = may_begin(f, ended + 1);
 
-	/* Behind one that may not none may; and none that has ended may not. */
+	/* Behind a launch that may not begin, none may; nor may any that has already ended. */
 	for (uint32_t i = 1; i < WIRE_FAR_AHEAD; i *= 2) {
 		if (may_begin(f, ended + 1 + i) != (n != 0 && may_begin(f, ended + 2)))
 			return 3;
@@ -102,7 +102,7 @@ static unsigned may_pass(const struct fake *f)
 	return n + may_begin(f, ended + 2);
 }
 
-/* Its opaque launches: so many more have ended, and some are under way. */
+/* The tenant's unmanaged launches: `ended` more have ended, and `flying` are in flight. */
 static void goes_on(struct hd *d, struct fake *f, uint32_t ended, uint32_t flying)
 {
 	f->page->opaque_completed += ended;
@@ -130,7 +130,7 @@ static void release(struct hd *d, struct fake *low, struct fake *high)
 
 static void held_back(void **state)
 {
-	/* Also where the numbers wrap, and where differences do. */
+	/* Includes the points where the numbers, and their differences, wrap around. */
 	uint32_t starts[] = {0, 0x3ffffffc, 0x7ffffffc, 0xbffffffc, UINT32_MAX - 3};
 
 	for (unsigned i = 0; i < ARRAY_LEN(starts); i++) {
@@ -150,7 +150,7 @@ static void held_back(void **state)
 		assert_int_equal(may_pass(&low), 0);
 		release(d, &low, &high);
 		assert_int_equal(may_pass(&low), 2);
-		/* As long as it gets on between two holds it has no need of more. */
+		/* If it makes progress between two holds, it needs no launch during a hold. */
 		for (int round = 0; round < 3; round++) {
 			goes_on(d, &low, 1, 3);
 			hold(d, &low, &high);
@@ -164,7 +164,8 @@ static void held_back(void **state)
 	}
 }
 
-/* Let go on for moments in which nothing ends, it gets on one by one. */
+/* If no launch ends between holds, the tenant gets one launch in each hold, so that it does not
+ * starve. */
 static void not_starved(void **state)
 {
 	struct hd *d = make(NULL);
@@ -181,7 +182,7 @@ static void not_starved(void **state)
 		goes_on(d, &low, 1, 3);
 		assert_int_equal(may_pass(&low), 0); /* one in each hold */
 		release(d, &low, &high);
-		/* That one counts as getting on. */
+		/* That launch counts as progress. */
 		hold(d, &low, &high);
 		assert_int_equal(may_pass(&low), 0);
 		release(d, &low, &high);
@@ -191,7 +192,7 @@ static void not_starved(void **state)
 	hd_destroy(d);
 }
 
-/* Who has nothing under way does not starve: what comes while it is held waits. */
+/* A tenant with nothing in flight does not starve: launches that come while it is held wait. */
 static void nothing_to_starve(void **state)
 {
 	struct hd *d = make(NULL);
@@ -238,7 +239,7 @@ static void renewed(void **state)
 			assert_true(far_ahead(&high));
 		}
 	}
-	/* and without a kick, while some are under way. */
+	/* Also without a kick, while some launches are in flight. */
 	goes_on(d, &low, 0, 1);
 	for (unsigned i = 0; i < 8; i++) {
 		low.page->opaque_completed += WIRE_FAR_AHEAD / 2;
@@ -252,7 +253,8 @@ static void renewed(void **state)
 	hd_destroy(d);
 }
 
-/* What it did alone, unseen, is looked at when somebody comes. */
+/* When another tenant joins, the daemon reads the launches that the first one made unobserved while
+ * alone. */
 static void renewed_for_company(void **state)
 {
 	struct hd *d = make(NULL);
@@ -268,7 +270,7 @@ static void renewed_for_company(void **state)
 	hd_destroy(d);
 }
 
-/* A hold's word is not taken for one that has to be renewed. */
+/* The limit stored for a hold is not mistaken for one that needs renewal. */
 static void not_renewed_while_held(void **state)
 {
 	struct hd *d = make(NULL);
@@ -294,11 +296,11 @@ static void not_renewed_while_held(void **state)
 	hd_destroy(d);
 }
 
-/* ---- what is the same on all SMs ---- */
+/* ---- a word whose value is the same on all SMs ---- */
 
 static void assert_told(uint64_t word, uint32_t seq, uint32_t same)
 {
-	/* As the relay reads it, in one. */
+	/* As the relay reads it: both halves in one load. */
 	assert_int_equal((uint32_t)word, seq);
 	assert_int_equal(word >> 32, same);
 }
@@ -361,7 +363,7 @@ static void not_the_same(void **state)
 	hd_destroy(d);
 }
 
-/* The SM that differs may be any. */
+/* The SM that differs may be any of them. */
 static void any_differs(void **state)
 {
 	struct ctl_tenant b = {0};
@@ -379,7 +381,8 @@ static void any_differs(void **state)
 
 /* ---- copies ---- */
 
-/* How long after its work ended those below are let go on; further: it copies again so late. */
+/* Returns how long after the high-priority work ended the lower tenants continue. further: delay
+ * until it copies again. */
 static uint64_t released_after(
 	struct hd *d, struct fake *low, struct fake *high, bool copies, uint64_t further)
 {
@@ -400,7 +403,7 @@ static uint64_t released_after(
 	return now > idle ? now - US - idle : 0;
 }
 
-/* It copies right behind its work, time after time, so that is waited for. */
+/* The tenant copies right after its work each time, so the daemon waits for the copy. */
 static void copies_are_heard_of(void **state)
 {
 	struct hd *d = make(NULL);

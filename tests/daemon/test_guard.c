@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Launches of the guard form as the daemon tells and sees them: which counts it believes, and when
- * a change of the count is over. */
+/* Tests launches in the guard form as the daemon controls and observes them: which block counts it
+ * accepts, and when a change of the count is complete. */
 #include "fake.h"
 
 #include "sched/engine/planner.h"
@@ -35,14 +35,14 @@ static void change(struct hd_config *c)
 	c->policy = &policy;
 }
 
-/* A launch that has arrived, of which 8 blocks fit, and the shim says that these counts can be had.
- */
+/* Returns an arrived launch with room for 8 blocks per SM, for which the shim offers these
+ * counts. */
 static struct wire_slot *launched(struct hd *d, struct fake *f, uint32_t counts)
 {
 	struct wire_slot *w;
 
 	gives = CTL_NO_QUOTA;
-	f->page->watch = 0; /* seen only when all is in the slot */
+	f->page->watch = 0; /* the daemon must not look before the slot is complete */
 	w = submit(d, f, 0, 1000);
 	f->page->watch = 1;
 	w->workers_per_sm = 8;
@@ -67,7 +67,7 @@ static enum launch_state state_of(const struct fake *f)
 	return sched_state(f->t->slots[0].launch);
 }
 
-/* A shim may write anything. */
+/* The shim may write any counts; the daemon accepts only valid ones. */
 static void believes(void **state)
 {
 	static const uint32_t written[] = {0, 0xfe, UINT32_MAX, 0x101, 1u << 31 | 4};
@@ -87,7 +87,7 @@ static void believes(void **state)
 	}
 }
 
-/* It has changed its count when all have left because of that word. */
+/* A change of the count is complete when all blocks have left because of that word. */
 static void changed(void **state)
 {
 	struct hd *d = make(change);
@@ -98,7 +98,7 @@ static void changed(void **state)
 	give(d, 4);
 	assert_int_equal(w->host.quota[3], 4);
 	assert_int_equal(state_of(&f), LAUNCH_SHRINKING);
-	/* An earlier word's, and nobody there as it seems: no answer. */
+	/* A drain for an earlier word with no blocks present is not the answer. */
 	w->host.drains++;
 	w->host.drained_seq = w->host.seq - 1;
 	give(d, 2);
@@ -115,7 +115,8 @@ static void changed(void **state)
 	hd_destroy(d);
 }
 
-/* Told while it was away: it comes with that, and will not leave because of it. */
+/* The word changes while the launch is off the device: its next grid starts with the new count and
+ * does not leave because of it. */
 static void away(void **state)
 {
 	struct hd *d = make(change);
@@ -139,7 +140,7 @@ static void away(void **state)
 	drain(w);
 	give(d, 7);
 	assert_int_equal(w->host.quota[0], 7);
-	/* It was about to come, and comes with the word that it finds. */
+	/* The next grid was about to start and starts with the word that it finds. */
 	w->launches = 3;
 	give(d, 2);
 	w->padded = 2;
@@ -149,8 +150,8 @@ static void away(void **state)
 	hd_destroy(d);
 }
 
-/* The tenant saw the drain first, and has launched the next grid: the change is over all the same.
- */
+/* The tenant saw the drain first and has already launched the next grid: the change is complete all
+ * the same. */
 static void answered(void **state)
 {
 	struct hd *d = make(change);
@@ -166,7 +167,7 @@ static void answered(void **state)
 	hd_run(d);
 	assert_int_equal(state_of(&f), LAUNCH_RUNNING);
 	assert_int_equal(d->n_handovers, handovers + 1);
-	/* A preempted launch whose next grid is still to come has not left. */
+	/* A preempted launch whose next grid has not started yet has not left. */
 	give(d, 0);
 	assert_int_equal(state_of(&f), LAUNCH_DRAINING);
 	w->launches = 3;

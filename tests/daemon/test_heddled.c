@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddled as it runs: protocol, hand-over, deaths, a second user, a second instance, a full disk.
- */
+/* Tests heddled as a process: protocol, hand-over, deaths, a second user, a second instance, a full
+ * disk. */
 #include "unit.h"
 
 #include "harness.h"
@@ -50,7 +50,7 @@ static void serves(void **state)
 	daemon_remove(&d);
 }
 
-/* Sends bytes as they are. The answer's type, 0 for none. */
+/* Sends raw bytes. Returns the reply's type, or 0 if there is none. */
 static int answer_to(
 	const struct daemon *d, const void *msg, size_t bytes, struct wire_refused *why)
 {
@@ -88,7 +88,7 @@ static void refuses(void **state)
 	assert_int_equal(answer_to(&d, "x", 1, &why), WIRE_REFUSED);
 	wire_head_init(&w.head, WIRE_WELCOME, sizeof(w));
 	assert_int_equal(answer_to(&d, &w, sizeof(w), &why), WIRE_REFUSED);
-	/* A second hello ends the tenant. */
+	/* A second hello makes heddled close the tenant. */
 	t = tenant_join(&d, 1);
 	h = tenant_hello(1);
 	assert_int_equal(wire_send(t.sock, &h, NULL, 0), 0);
@@ -119,7 +119,7 @@ static void floods(void **state)
 		close(sock);
 	}
 	assert_true(status_await_tenants(&d, 0));
-	/* Kicks without end, from tenants that come and go. */
+	/* A flood of kicks from tenants that come and go. */
 	for (int i = 0; i < 200; i++) {
 		t[i] = tenant_join(&d, i % 3);
 		for (int k = 0; k < 50; k++)
@@ -129,7 +129,7 @@ static void floods(void **state)
 	for (int i = 0; i < 200; i++)
 		tenant_leave(&t[i]);
 	assert_true(status_await_tenants(&d, 0));
-	/* Connections that asked for the status may be on their way out, at either count. */
+	/* Connections of status requests may still be closing, at either count. */
 	for (int i = 0; i < 3000 && fds_of(d.pid) > before + 3; i++)
 		usleep(10000);
 	assert_true(fds_of(d.pid) <= before + 3); /* a leak would leave hundreds */
@@ -137,8 +137,8 @@ static void floods(void **state)
 	daemon_remove(&d);
 }
 
-/* A tenant keeps its end of what it was handed for as long as it likes, and writes to it when its
- * connection is long gone: neither dead memory is looked at, nor whoever came to lie there. */
+/* A tenant keeps its end of the eventfd and writes to it long after its connection is closed. The
+ * daemon must not touch the freed tenant, nor another tenant in the same memory. */
 static void kicks_after_leaving(void **state)
 {
 	struct daemon d = daemon_start(NULL);
@@ -157,14 +157,14 @@ static void kicks_after_leaving(void **state)
 		assert_true(status_await_tenants(&d, 1));
 		for (int i = 0; i < ROUND; i++)
 			new[i] = tenant_join(&d, 1);
-		/* What only a kick of their own makes the daemon see. */
+		/* Changes that the daemon sees only after a kick by these tenants. */
 		for (int i = 0; i < ROUND; i++)
 			store(&new[i].page->slots[3].state, WIRE_SLOT_CLOSED);
 		for (int i = 0; i < ROUND; i++) {
 			assert_int_equal(write(kept[i][0], &(uint64_t){1}, 8), 8);
 			assert_int_equal(write(kept[i][1], &(uint64_t){1}, 8), 8);
 		}
-		/* The loop hears of events in their order. */
+		/* The loop handles events in order, so the kicks above have been handled by now. */
 		store(&w->state, WIRE_SLOT_CLOSED);
 		tenant_kick(&other);
 		assert_true(word_await(&w->state, WIRE_SLOT_FREE));
@@ -224,12 +224,12 @@ static void hands_over(void **state)
 	daemon_remove(&d);
 }
 
-/* Half the grace that the harness sets. */
+/* Half of the grace period that the harness sets. */
 #define GOES_ON_NS 5000000000ull
 
 enum die_in { SUBMITTED, RUNNING, DRAINING, SUSPENDED, HELD, OPAQUE, INHERITED, STATES };
 
-/* A process that brings itself into a state and stays there. */
+/* Starts a process that enters a state and stays in it. */
 static pid_t victim(const struct daemon *d, enum die_in what, int ready)
 {
 	pid_t pid = fork();
@@ -238,7 +238,7 @@ static pid_t victim(const struct daemon *d, enum die_in what, int ready)
 
 	if (pid)
 		return pid;
-	for (int fd = 3; fd < 256; fd++) { /* the test's own tenants are none of its */
+	for (int fd = 3; fd < 256; fd++) { /* close the descriptors of the test's own tenants */
 		if (fd != ready)
 			close(fd);
 	}
@@ -258,20 +258,20 @@ static pid_t victim(const struct daemon *d, enum die_in what, int ready)
 		tenant_kick(&t);
 	}
 	if (what == INHERITED && fork() == 0)
-		what = STATES; /* keeps the socket open for a while */
+		what = STATES; /* this child keeps the socket open for a while */
 	if (write(ready, "x", 1) < 0)
 		_exit(1);
 	if (what == STATES) {
 		alarm(2 * GOES_ON_NS / 1000000000);
-		close(1); /* whoever reads the test's output does not wait for this one */
+		close(1); /* so that readers of the test's output do not wait for this process */
 		close(2);
 	}
 	for (;;)
 		pause();
 }
 
-/* Whatever state a tenant is in when it is killed: the other goes on because of that, long before
- * its grace, or the life of a child that kept its socket, ends. (An idle machine: within a ms.) */
+/* In whatever state a tenant is killed, the other continues at once: long before the victim's grace
+ * period ends, or the life of a child that kept its socket. (On an idle machine: within a ms.) */
 static void deaths(void **state)
 {
 	struct daemon d = daemon_start(NULL);
@@ -337,9 +337,9 @@ static void second_instance(void **state)
 	assert_true(read(ends[0], text, sizeof(text) - 1) > 0);
 	assert_non_null(strstr(text, "another heddled"));
 	close(ends[0]);
-	t = tenant_join(&d, 1); /* the first one is as it was */
+	t = tenant_join(&d, 1); /* the first daemon still serves */
 	tenant_leave(&t);
-	/* What a killed one left behind is in nobody's way. */
+	/* The socket of a killed daemon does not block the next one. */
 	daemon_kill(&d);
 	assert_int_equal(access(d.socket, F_OK), 0);
 	again = daemon_in(d.dir, NULL);
@@ -349,7 +349,7 @@ static void second_instance(void **state)
 	daemon_remove(&d);
 }
 
-/* heddled ends while programs run. Its log says that they go on, and not that they leave. */
+/* heddled ends while programs run. Its log says that they continue, not that they leave. */
 static void ends_first(void **state)
 {
 	char dir[] = "/tmp/heddled-test-XXXXXX", text[4096] = "";
@@ -385,7 +385,7 @@ static void ends_first(void **state)
 	daemon_remove(&d);
 }
 
-/* In a child of another user: what it is granted, or negative errno. */
+/* Joins from a child process of another user. Returns the granted priority, or negative errno. */
 static int as_nobody(const struct daemon *d, int priority)
 {
 	struct wire_hello h = tenant_hello(priority);
@@ -422,7 +422,7 @@ static void second_user(void **state)
 	d = daemon_start(NULL);
 	chmod(d.dir, 0755);
 	assert_int_equal(as_nobody(&d, 2), -EACCES);
-	/* Where the rights of the socket let others in, they are granted normal. */
+	/* If the socket's permissions admit other users, they get at most normal priority. */
 	chmod(d.socket, 0666);
 	assert_int_equal(as_nobody(&d, 2), 1);
 	assert_int_equal(as_nobody(&d, 0), 0);
@@ -501,8 +501,8 @@ static void event_log(void **state)
 	daemon_remove(&d);
 }
 
-/* Names that a program chose for itself, its class, its device and its kernels end up in tables, in the
- * log, and in the event log, which is JSON. Each is one plain word there. */
+/* Names from the tenant (program, class, device, kernels) appear in tables, in the log and in the
+ * event log, which is JSON. Each must appear as one plain word. */
 static void names(void **state)
 {
 	static const char evil[] = "x\n     7    4321 root\x1b[2J\x9b"
@@ -618,8 +618,8 @@ static void activation(void **state)
 	strcpy(d.dir, dir);
 	t = tenant_join(&d, 1);
 	tenant_leave(&t);
-	/* Twice as often as the watchdog asks for, also while nothing happens; and not while the loop
-	 * does not run. */
+	/* heddled notifies twice per watchdog interval, even when idle, and stops when the loop
+	 * stops. */
 	for (unsigned i = 0; i < 5; i++) {
 		uint64_t began = now_ns();
 
@@ -635,7 +635,8 @@ static void activation(void **state)
 	assert_int_equal(recv(notes, text, sizeof(text), MSG_DONTWAIT), -1);
 	kill(d.pid, SIGCONT);
 	assert_int_equal(daemon_stop(&d), 0);
-	assert_int_equal(access(path, F_OK), 0); /* the service manager's, not ours to remove */
+	/* the service manager owns the socket, so heddled must not remove it */
+	assert_int_equal(access(path, F_OK), 0);
 	snprintf(path, sizeof(path), "%s/heddled.db", dir);
 	assert_int_equal(access(path, F_OK), 0); /* in the manager's folder */
 	close(notes);

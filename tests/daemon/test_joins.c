@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Programs that join one after another share passes of the loop, because a pass reads every tenant.
- * Other events that need a pass have it in the same turn. The server's connections and loop are the
- * real ones; each reading of the clock takes as long as the test says. */
+ * Other events that need a pass get it in the same turn. The server's connections and loop are the
+ * real ones; each reading of the clock advances it by the time that the test sets. */
 #include "unit.h"
 
 #include "daemon/server.h"
@@ -54,7 +54,7 @@ static void start(struct world *w)
 	assert_int_equal(hd_create(&w->config, &io, &w->s.hd), 0);
 }
 
-/* Handles the events that are there. Returns the time until the next turn. */
+/* Handles all pending events. Returns the time until the next turn. */
 static uint64_t turn(struct world *w)
 {
 	uint64_t next;
@@ -79,7 +79,7 @@ static uint64_t join_one(struct world *w, unsigned i)
 	assert_int_equal(wire_send(ends[0], &h, NULL, 0), 0);
 	next = turn(w);
 	assert_true(wire_recv(ends[0], msg, sizeof(msg), fds, 3, &n) > 0);
-	assert_int_equal(n, 3); /* it is welcome, whether or not there was a pass */
+	assert_int_equal(n, 3); /* welcomed, whether or not there was a pass */
 	for (unsigned k = 0; k < n; k++)
 		close(fds[k]);
 	w->sock[i] = ends[0];
@@ -117,9 +117,9 @@ static void joins_share_passes(void **state)
 		next = join_one(&w, i);
 	before = decisions(&w);
 	print_message("%u joins, %u decisions\n", JOINS, (unsigned)before);
-	/* A join reads the clock half as often as it takes for the next pass. */
+	/* A join reads the clock half as often as necessary for the next pass to be due. */
 	assert_true(before >= 1 && before <= JOINS * 3 / 4);
-	/* The last ones have their pass soon. */
+	/* The last joins get their pass soon. */
 	assert_true(next <= 10000000);
 	w.now += next;
 	assert_int_equal(loop_turn(&w.s, false, &next), 0);
@@ -127,7 +127,7 @@ static void joins_share_passes(void **state)
 	finish(&w);
 }
 
-/* After a pass that took long, a tenant has joined and waits for its pass. */
+/* After a slow pass, a tenant has joined and waits for its pass. */
 static void until_one_waits(struct world *w)
 {
 	uint64_t before;

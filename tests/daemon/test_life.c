@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A launch of which the daemon has lost track runs natively, and the others go on; what one turn
- * does, it does at one time. */
+/* If the daemon loses track of a launch, that launch runs natively and the others continue. All
+ * that one turn does has one timestamp. */
 #include "unit.h"
 
 #include "../sched/strict.h"
@@ -27,7 +27,7 @@ static enum launch_state state_of(const struct fake *f, unsigned slot)
 	return sched_state(f->t->slots[slot].launch);
 }
 
-/* What the daemon says while some turns pass. */
+/* Runs some turns; returns what the daemon logs. */
 static void turns(struct hd *d, char *ret_text, size_t size)
 {
 	FILE *log = tmpfile();
@@ -50,7 +50,7 @@ static void turns(struct hd *d, char *ret_text, size_t size)
 	fclose(log);
 }
 
-/* One line, with all that is needed to find the fault. */
+/* One line with all the information needed to find the fault. */
 static void assert_one_line(const char *text, const char *what)
 {
 	assert_non_null(strstr(text, what));
@@ -82,9 +82,9 @@ static void stray_runs_natively(void **state)
 			      "running: it runs natively");
 	assert_int_equal(allowed(stray), 4);
 	assert_int_equal(stray->granted, 1);
-	assert_int_equal(stray->grow, grow + 1); /* workers that left come back */
+	assert_int_equal(stray->grow, grow + 1); /* workers that left are launched again */
 	assert_int_equal(wakes, 1);
-	/* The other one is still out, and comes back when it is its turn. */
+	/* The other launch is still preempted and returns when it is its turn. */
 	assert_int_equal(state_of(&low, 1), LAUNCH_DRAINING);
 	assert_true(hd_in_handover(d) || now > d->devices->told_ns);
 	seq = stray->host.seq;
@@ -101,7 +101,7 @@ static void stray_runs_natively(void **state)
 	arrive(high.page, h);
 	hd_run(d);
 	assert_int_equal(allowed(other), 0);
-	/* Nobody takes anything from the stray one, nor tells it anything. */
+	/* The daemon takes no SMs from the stray launch and stores no words for it. */
 	drain(stray);
 	turns(d, text, sizeof(text));
 	assert_string_equal(text, "");
@@ -115,7 +115,7 @@ static void stray_runs_natively(void **state)
 	hd_destroy(d);
 }
 
-/* Before it has begun: it does not wait for its tenant's turn. */
+/* The launch is lost before it began: it does not wait for its tenant's turn. */
 static void stray_before_arrival(void **state)
 {
 	struct hd *d = make(NULL);
@@ -138,7 +138,7 @@ static void stray_before_arrival(void **state)
 	assert_string_equal(text, "");
 	assert_int_equal(state_of(&low, 3), LAUNCH_NATIVE);
 	assert_int_equal(allowed(h), 4);
-	/* Its tenant goes away with it. */
+	/* The tenant leaves while the launch is still there. */
 	leave(d, &low);
 	leave(d, &high);
 	hd_destroy(d);
@@ -176,7 +176,7 @@ static void clock_once_a_turn(void **state)
 	for (unsigned i = 0; i < ARRAY_LEN(l); i++)
 		arrive(low.page, l[i]);
 	assert_int_equal(reads_of_run(d), 1); /* eight events, one time */
-	/* A kick is a turn, too. One more reading for each word that it stores. */
+	/* A kick is a turn, too. Each word that it stores costs one more clock reading. */
 	reads = 0;
 	h = submit(d, &high, 5, 400);
 	assert_int_equal(reads, 1 + ARRAY_LEN(l));
@@ -186,8 +186,8 @@ static void clock_once_a_turn(void **state)
 	assert_int_equal(d->now_ns, l[7]->host.store_ns);
 	arrive(high.page, h);
 	assert_int_equal(reads_of_run(d), 1);
-	/* The end of a hand-over is exact, too: 7 words and a turn after its store, 20 us, and two
-	 * readings, at the turn's begin and of the drain. */
+	/* The end of a hand-over is exact, too: it comes 7 words and a turn after the store, plus
+	 * 20 us and two readings, at the start of the turn and for the drain. */
 	now += 20000;
 	drain(l[0]);
 	assert_int_equal(reads_of_run(d), 2);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* MPS as heddled starts it, takes it over, leaves it and ends it, with a control program that a
- * test plays: of the real one it has the words that heddled says to it, and its life. */
+/* Tests how heddled starts, adopts, leaves and ends MPS, with a simulated control program that
+ * knows heddled's commands and stays running like the real one. */
 #include "at_once.h"
 #include "harness.h"
 
@@ -16,11 +16,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* started: the process ids of all; ended: what ended them; clients: what it answers; said: the
- * questions. The server is a process of its own: server has its id, ready is there when it is up.
- * What a test makes: deaf: all fails; alone: no server starts; slow: one takes a second; hangs,
- * deadlock: no answer at all, or none of a server, until it is started again; unready: it says
- * that it starts, until then; stuck: for ever. */
+/* Files that the script writes: started: process ids of all control daemons; ended: what ended
+ * them; clients: its reply; said: the commands it received; server: the id of the server, a process
+ * of its own; ready: the server is up. Files that a test creates: deaf: every command fails; alone:
+ * no server starts; slow: a server takes a second to start; hangs: no replies until the control
+ * daemon is started again; deadlock: no replies from a server until then; unready: the server says
+ * that it is starting until then; stuck: the fault stays for ever. */
 static const char control[] =
 	"#!/bin/sh\n"
 	"p=$CUDA_MPS_PIPE_DIRECTORY\n"
@@ -95,7 +96,7 @@ static struct fixture begin(void)
 	return f;
 }
 
-/* Lines of the file, and the number in the last one. */
+/* Returns the number of lines of the file, and the number in the last line. */
 static unsigned lines(const struct fixture *f, const char *name, int *ret_last)
 {
 	char path[128], line[64];
@@ -146,7 +147,7 @@ static const char *mps_of(const struct daemon *d)
 	return s.mps;
 }
 
-/* That serves, not only listens. */
+/* Starts a daemon and waits until it serves tenants, not only listens. */
 static struct daemon serving(const struct fixture *f, char *const args[])
 {
 	struct daemon d = daemon_in(f->dir, args);
@@ -190,8 +191,8 @@ static void serves(void **state)
 	end(&f);
 }
 
-/* heddled is killed; or ends, with a tenant, or with a program that is none: the next one has it.
- */
+/* heddled is killed, or ends with a tenant or another MPS client running: the next heddled adopts
+ * MPS. */
 static void outlives(void **state)
 {
 	struct fixture f = begin();
@@ -216,7 +217,7 @@ static void outlives(void **state)
 	assert_int_equal(lines(&f, "ended", &pid), 0);
 	assert_int_equal(lines(&f, "started", &pid), 1);
 	assert_int_equal(kill(pid, 0), 0);
-	/* One that is not to have it leaves it to those who run, */
+	/* A heddled with MPS off leaves it to the programs that use it. */
 	d = serving(&f, off);
 	assert_string_equal(mps_of(&d), "off");
 	assert_int_equal(daemon_stop(&d), 0);
@@ -231,7 +232,7 @@ static void outlives(void **state)
 	end(&f);
 }
 
-/* As its child, and as somebody else's. */
+/* heddled notices the end of MPS, both as its own child and as an adopted process. */
 static void ends(void **state)
 {
 	struct fixture f = begin();
@@ -280,7 +281,7 @@ static void ends_with_it(void **state)
 	end(&f);
 }
 
-/* What the file says is another process by now; it is one that does not answer. */
+/* The control daemon does not answer. Then the file's process id belongs to another process. */
 static void no_such(void **state)
 {
 	struct fixture f = begin();
@@ -320,7 +321,8 @@ static void come_and_go(const struct daemon *d, unsigned n, bool killed)
 	}
 }
 
-/* So many were killed that it would take nobody new: another one, once nobody runs. */
+/* So many clients were killed that MPS would accept no new ones: heddled starts another MPS once no
+ * program uses it. */
 static void worn(void **state)
 {
 	struct fixture f = begin();
@@ -371,7 +373,7 @@ static void worn(void **state)
 	end(&f);
 }
 
-/* What heddled says when it starts MPS with this CUDA_VISIBLE_DEVICES (NULL: unset). */
+/* Returns heddled's log when it starts MPS with this CUDA_VISIBLE_DEVICES (NULL: unset). */
 static void says(const char *devices, char *ret, size_t max)
 {
 	int log = fcntl(2, F_DUPFD_CLOEXEC, 10), ends[2];
@@ -399,7 +401,8 @@ static void says(const char *devices, char *ret, size_t max)
 	end(&f);
 }
 
-/* MPS numbers GPUs anew: a list of indices that is not 0, 1, ... means others to programs. */
+/* MPS renumbers GPUs: with a list of indices other than 0, 1, ..., programs would get other
+ * GPUs. */
 static void indices(void **state)
 {
 	static const char *const fine[] = {NULL, "", "0", "0,1,2", "GPU-82f4dccb", "-1"};
@@ -418,7 +421,7 @@ static void indices(void **state)
 	}
 }
 
-/* ---- one that does not answer ---- */
+/* ---- an MPS that does not answer ---- */
 
 static bool exists(const struct fixture *f, const char *name)
 {
@@ -446,7 +449,7 @@ static void await_lines(const struct fixture *f, const char *name, unsigned n)
 	assert_true(lines(f, name, &(int){0}) >= n);
 }
 
-/* A daemon whose messages end up in the file "log". */
+/* Starts a daemon that logs to the file "log". */
 static struct daemon logging(const struct fixture *f, char *const args[])
 {
 	int saved = fcntl(2, F_DUPFD_CLOEXEC, 10), log;
@@ -479,13 +482,13 @@ static unsigned times_said(const struct fixture *f, const char *name, const char
 	return n;
 }
 
-/* never: where no answer comes at all; brief: where none has to come in time, on a machine that is
- * busy. */
+/* never: for tests in which no answer ever comes. brief: for tests in which answers may be late
+ * because the machine is busy. */
 static char *never[] = {"--mps", "on", "--set", "mps_answer_ms=100", NULL};
 static char *brief[] = {"--mps", "on", "--set", "mps_answer_ms=400", NULL};
 static char *quick[] = {"--mps", "on", "--set", "mps_answer_ms=1500", NULL};
 
-/* heddled has a server started, and serves nobody before that is up. */
+/* heddled has MPS start a server and serves no tenant before the server is up. */
 static void server_first(void **state)
 {
 	struct fixture f = begin();
@@ -498,7 +501,7 @@ static void server_first(void **state)
 	assert_string_equal(mps_of(&d), "on");
 	snprintf(command, sizeof(command), "start_server -uid %u", (unsigned)geteuid());
 	assert_int_equal(times_said(&f, "said", command), 1);
-	/* The next heddled takes it over with its server. */
+	/* The next heddled adopts the control daemon with its server. */
 	daemon_kill(&d);
 	d = serving(&f, on);
 	assert_string_equal(mps_of(&d), "on");
@@ -520,7 +523,7 @@ static void no_server(void **state)
 	end(&f);
 }
 
-/* A server of somebody else's. */
+/* An MPS server of another user. */
 static pid_t other_server(const struct fixture *f)
 {
 	pid_t pid = fork();
@@ -535,8 +538,8 @@ static pid_t other_server(const struct fixture *f)
 	return pid;
 }
 
-/* The control daemon, or its server alone, stops to answer, or starts for ever: both are replaced,
- * and nothing else. */
+/* The control daemon or only its server stops answering, or never finishes starting: heddled
+ * replaces both, and nothing else. */
 static void stops(void **state)
 {
 	static const char *const how[] = {"hangs", "deadlock", "unready"};
@@ -554,7 +557,9 @@ static void stops(void **state)
 		asked = times_said(&f, "said", "get_server_list");
 		put(f.dir, how[i], "");
 		await_lines(&f, "started", 2);
-		if (i == 2) /* it may come yet: more questions than of one that says nothing */
+		/* a starting server may still come up, so heddled asks it more often than a silent
+		 * one */
+		if (i == 2)
 			assert_true(times_said(&f, "said", "get_server_list") >= asked + 9);
 		assert_true(is_gone(old_control));
 		assert_true(is_gone(old_server));
@@ -572,7 +577,7 @@ static void stops(void **state)
 	}
 }
 
-/* It is started again three times; then tenants go on without it. */
+/* heddled restarts MPS three times; then tenants continue without it. */
 static void never_answers(void **state)
 {
 	struct fixture f = begin();
@@ -598,7 +603,8 @@ static void never_answers(void **state)
 	end(&f);
 }
 
-/* Whoever gets on keeps its server, however long that answers nothing; until it stands still. */
+/* A tenant that makes progress keeps its server, however long the server does not answer, until the
+ * tenant stalls. */
 static void gets_on(void **state)
 {
 	struct fixture f = begin();
@@ -636,7 +642,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(no_server),
 		cmocka_unit_test(never_answers),
 	};
-	/* They wait out many answers that do not come. */
+	/* These tests wait for many answers that never come. */
 	const struct CMUnitTest silent[] = {cmocka_unit_test(stops), cmocka_unit_test(gets_on)};
 
 	if (argc < 2)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What one tenant can do to others through the core: it takes what one user may have, and no more;
- * it does not keep its equals waiting for ever; and what it says of a kernel is believed of its
- * user's alone. */
+/* Tests the effect of one tenant on others through the core: it gets at most one user's limits,
+ * cannot keep equals waiting for ever, and what it reports about a kernel counts only for its own
+ * user. */
 #include "fake.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ static void devices_of_a_user(void **state)
 	}
 	assert_int_equal(n, 64);
 	assert_int_equal(join_as(d, 7, "GPU-invented", &other), -EDQUOT);
-	/* Others have the real one all the same, and so has it. */
+	/* Other users still get the real device, and so does this user. */
 	assert_int_equal(join_as(d, 7, "GPU-3", &other), 0);
 	leave(d, &other);
 	assert_int_equal(join_as(d, 8, "GPU-real", &other), 0);
@@ -63,7 +63,8 @@ static void devices_of_a_user(void **state)
 	hd_destroy(d);
 }
 
-/* One arrived launch of a on all SMs, *ret_at_work, and behind it one of its equal b, returned. */
+/* A launch of a has arrived on all SMs (*ret_at_work). Returns a launch of its equal b that
+ * waits. */
 static struct wire_slot *one_waits(
 	struct hd *d, struct fake *a, struct fake *b, struct wire_slot **ret_at_work)
 {
@@ -80,7 +81,7 @@ static struct wire_slot *one_waits(
 	return w;
 }
 
-/* A launch that says nothing any more, beside an equal that has just come. */
+/* A launch stops reporting progress while an equal that has just arrived waits. */
 static void stands_still(void **state)
 {
 	struct hd *d = make(NULL);
@@ -97,7 +98,7 @@ static void stands_still(void **state)
 	hd_run(d);
 	assert_int_equal(l->granted, 0);
 	assert_int_not_equal(b.page->begin.quota[0], 0);
-	/* It does not even leave: nobody looks for that any more as if it were a matter of
+	/* The launch does not leave either: the daemon then stops polling for its drain every few
 	 * microseconds. */
 	now += 200 * MS;
 	next = hd_run(d);
@@ -106,7 +107,7 @@ static void stands_still(void **state)
 	arrive(b.page, w);
 	finish(w);
 	close_slot(d, &b, w);
-	/* Who stays all the same has no more turns than one who is not there. */
+	/* A stalled launch that stays gets no more turns than one that is gone. */
 	now += 9000 * MS;
 	hd_run(d);
 	w = submit(d, &b, 0, 400);
@@ -136,7 +137,7 @@ static void for_ever(struct hd_config *c)
 	c->still_ns = UINT64_MAX;
 }
 
-/* Without time slices for programs that stall, an equal does not wait for ever, either. */
+/* Even if the stall limit is off, an equal does not wait for ever. */
 static void stands_still_allowed(void **state)
 {
 	struct hd *d = make(for_ever);
@@ -153,7 +154,7 @@ static void stands_still_allowed(void **state)
 	hd_destroy(d);
 }
 
-/* A pool of tasks without any gives way at once. */
+/* A pool without tasks yields at once. */
 static void idle_pool(void **state)
 {
 	struct hd *d = make(NULL);
@@ -195,7 +196,7 @@ static void teach(struct hd *d, struct fake *f, uint64_t ran_ns)
 	close_slot(d, f, w);
 }
 
-/* The hash of a kernel is its tenant's word, and so is how long it took. */
+/* The tenant itself reports a kernel's hash and duration. */
 static void learns_of_its_user(void **state)
 {
 	struct hd *d = make(NULL);
@@ -211,7 +212,7 @@ static void learns_of_its_user(void **state)
 	teach(d, &victim, 2 * MS);
 	submit(d, &victim, 1, 400);
 	assert_int_equal(predicted(d, &victim, 1), 2 * MS);
-	/* Another program of the user's has the use of it. */
+	/* Another program of the same user benefits from it. */
 	assert_int_equal(join_as(d, 8, "GPU-0", &same_user), 0);
 	submit(d, &same_user, 1, 400);
 	assert_int_equal(predicted(d, &same_user, 1), 2 * MS);
@@ -221,7 +222,7 @@ static void learns_of_its_user(void **state)
 	hd_destroy(d);
 }
 
-/* ---- what it makes the daemon say ---- */
+/* ---- log lines that a tenant causes ---- */
 
 static unsigned count(const char *text, const char *what)
 {
@@ -242,8 +243,8 @@ static void come_and_go(struct hd *d, unsigned times)
 	}
 }
 
-/* One that comes, is set, and goes, over and over, fills no log: who is not in it when he comes is
- * not when he goes, and there is a line for those that are not. */
+/* A tenant that joins, changes priority and leaves over and over does not fill the log: if its join
+ * was not logged, its leave is not either, and one line counts the omitted ones. */
 static void few_words(void **state)
 {
 	struct hd *d = make(NULL);
@@ -252,7 +253,7 @@ static void few_words(void **state)
 	char text[1 << 15] = "";
 
 	assert_non_null(log);
-	unsetenv("JOURNAL_STREAM"); /* it would take lines in another form */
+	unsetenv("JOURNAL_STREAM"); /* it would change the format of the lines */
 	fflush(stderr);
 	dup2(fileno(log), STDERR_FILENO);
 	come_and_go(d, 50);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How much work that cannot be steered may be in flight below somebody, and when it waits. */
+/* Tests the bound on unmanaged work in flight of lower-priority tenants, and when such work is
+ * held. */
 #include "fake.h"
 
 static void opaque_work(struct hd *d, struct fake *f, bool begins)
@@ -14,7 +15,7 @@ static void opaque_work(struct hd *d, struct fake *f, bool begins)
 	hd_run(d);
 }
 
-/* Time in flight is bounded of those who stand below somebody with work, and for a while after. */
+/* The time in flight is bounded for tenants below one that has work, and for a while afterwards. */
 static void bounds(void **state)
 {
 	struct hd *d = make(NULL);
@@ -23,7 +24,7 @@ static void bounds(void **state)
 
 	opaque_work(d, &equal, true);
 	assert_int_equal(low.page->bound_us, 0);
-	assert_int_equal(low.page->follow, 0); /* nobody's matters to anybody */
+	assert_int_equal(low.page->follow, 0); /* no tenant's launches delay another's */
 	assert_int_equal(equal.page->follow, 0);
 	assert_int_equal(low.page->hold, 0);
 	high = join(d, 2, true);
@@ -51,7 +52,7 @@ static void bounds(void **state)
 	assert_int_equal(low.page->bound_us, 0);
 	assert_int_equal(low.page->follow, 0);
 	assert_int_equal(hd_run(d), UINT64_MAX);
-	/* As the last one above goes, too. */
+	/* The same when the last higher-priority tenant leaves. */
 	opaque_work(d, &high, true);
 	assert_int_equal(low.page->bound_us, 1000);
 	leave(d, &high);
@@ -67,7 +68,7 @@ static void leave_opaque_alone(struct hd_config *c)
 	c->opaque_ns = 0;
 }
 
-/* Work that cannot be steered is left alone, unless somebody above has some that can. */
+/* Unmanaged work is not held unless a higher-priority tenant has managed work. */
 static void left_alone(void **state)
 {
 	struct hd *d = make(leave_opaque_alone);
@@ -103,8 +104,8 @@ static void not_asked_for_mps(struct hd_config *c)
 	c->opaque_auto = c->mps = true;
 }
 
-/* Nobody has asked for a bound: where tenants take turns the device does as well between two whose
- * work cannot be steered. Work that can is not to wait for all that is in flight. */
+/* With default settings, where the device alternates between tenants, unmanaged work of two tenants
+ * needs no bound. Managed work must not wait for everything in flight. */
 static void turns_are_enough(void **state)
 {
 	struct hd *d = make(not_asked_for);
@@ -128,7 +129,7 @@ static void turns_are_enough(void **state)
 	hd_run(d);
 	now += 500 * MS;
 	opaque_work(d, &high, true);
-	assert_int_equal(low.page->bound_us, 1000); /* more of the other kind is expected */
+	assert_int_equal(low.page->bound_us, 1000); /* more managed work is expected */
 	assert_int_equal(low.page->hold, 0);
 	now += 600 * MS;
 	hd_run(d);
@@ -138,7 +139,7 @@ static void turns_are_enough(void **state)
 	hd_destroy(d);
 }
 
-/* Where they do not, it is bounded as if somebody had. */
+/* Where the device does not alternate between tenants, the default is a bound. */
 static void not_side_by_side(void **state)
 {
 	for (int is_cpu = 0; is_cpu < 2; is_cpu++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddled among peers that mean it no good, or do not mean to: who says nothing, takes nothing, or
- * comes a thousand times; too few descriptors; what lies where its socket shall be; how it was
- * started, and what signals it gets. */
+/* Tests heddled with malicious or faulty peers (silent ones, ones that do not read, a thousand
+ * connections), too few descriptors, other files at its socket's path, ways of starting it, and
+ * signals. */
 #include "at_once.h"
 #include "harness.h"
 
@@ -32,7 +32,7 @@ union any {
 	char bytes[WIRE_MAX_BYTES];
 };
 
-/* The next message's type; 0: closed. */
+/* Returns the next message's type, or 0 if the connection was closed. */
 static int next_message(int sock, union any *m)
 {
 	int r = wire_recv(sock, m, sizeof(*m), NULL, 0, NULL);
@@ -51,7 +51,8 @@ static int quiet_connect(const struct daemon *d)
 	return sock;
 }
 
-/* Where silence is short and this process may stand still for longer. */
+/* Joins, and retries if heddled's short silence timeout expires because this process was not
+ * scheduled. */
 static struct tenant join_in_time(const struct daemon *d)
 {
 	struct wire_hello h = tenant_hello(1);
@@ -81,7 +82,7 @@ static void silent(void **state)
 	assert_int_equal(m.refused.error, ETIMEDOUT);
 	assert_int_equal(next_message(sock, &m), 0);
 	close(sock);
-	/* Who is a tenant may say nothing for as long as it likes. */
+	/* A tenant may be silent for as long as it likes. */
 	status_in_time(&d, &s);
 	assert_int_equal(s.tenants, 1);
 	tenant_leave(&t);
@@ -89,7 +90,7 @@ static void silent(void **state)
 	daemon_remove(&d);
 }
 
-/* In a child, as another user: whether it is served. */
+/* Returns whether heddled serves another user, from a child process. */
 static bool serves_nobody(const struct daemon *d)
 {
 	int status;
@@ -119,7 +120,7 @@ static void many_of_one_user(void **state)
 	l.rlim_cur = l.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &l);
 	if (l.rlim_max < 4 * 4096 + 64)
-		skip();   /* the daemon counts by its own limit */
+		skip();   /* the daemon's own limit is what counts */
 	while (n < CONNS) /* they are accepted in order */
 		sock[n++] = quiet_connect(&d);
 	for (int i = n - 1; i >= 1024; i--) {
@@ -127,7 +128,8 @@ static void many_of_one_user(void **state)
 		refused = i;
 	}
 	assert_int_equal(refused, 1024);
-	/* The last one has its answer, so all before it are accepted; these have none. */
+	/* The last connection has its answer, so all earlier ones have been accepted; these have no
+	 * answer. */
 	for (int i = 0; i < 1000; i++) {
 		fcntl(sock[i], F_SETFL, O_NONBLOCK);
 		assert_int_equal(next_message(sock[i], &none), -EAGAIN);
@@ -156,7 +158,7 @@ static int ask_list(const struct daemon *d)
 	return sock;
 }
 
-/* Two megabytes each, that nobody reads. */
+/* Each list is two megabytes, and no client reads it. */
 static void unread(void **state)
 {
 	char *args[] = {"--set", "silence_ms=0", NULL};
@@ -179,7 +181,7 @@ static void unread(void **state)
 	}
 	assert_int_equal(served + refused, LISTS);
 	assert_true(served >= 2 && served <= 6);
-	/* Who does read gets all of it. */
+	/* A client that reads gets the whole list. */
 	while ((type = next_message(sock[0], &m)) == WIRE_ROW)
 		;
 	assert_int_equal(type, WIRE_END);
@@ -191,7 +193,8 @@ static void unread(void **state)
 	daemon_remove(&d);
 }
 
-/* Nor is it kept for ever: what was not taken is not sent any more. */
+/* heddled does not keep an unread answer for ever: what the client did not read in time is
+ * dropped. */
 static void never_read(void **state)
 {
 	char *args[] = {"--set", "silence_ms=300", NULL};
@@ -205,7 +208,7 @@ static void never_read(void **state)
 		for (unsigned k = 0; k < WIRE_SLOTS; k++)
 			tenant_submit(&t[i], k, 100);
 	}
-	while (type != WIRE_ROW) { /* else it was silent for too long */
+	while (type != WIRE_ROW) { /* otherwise the connection was silent for too long */
 		struct pollfd p = {.fd = quiet_connect(&d)};
 		struct wire_head q;
 
@@ -241,8 +244,8 @@ static uint64_t cpu_ticks(pid_t pid)
 	return user + system;
 }
 
-/* Somebody stands at the door and no descriptor is left: it waits, and so does the daemon. The time
- * is that of the process: a busy machine makes it less. */
+/* A client connects and no descriptor is left: the client waits, and the daemon does not spin. The
+ * time measured is the daemon's CPU time, which is less on a busy machine. */
 static void no_descriptors(void **state)
 {
 	struct daemon d = daemon_start(NULL);
@@ -252,7 +255,7 @@ static void no_descriptors(void **state)
 	struct wire_status q = {0};
 	int sock;
 
-	assert_true(status_await_tenants(&d, 0)); /* it has all that it opens for itself */
+	assert_true(status_await_tenants(&d, 0)); /* it has opened all its own files */
 	assert_int_equal(prlimit(d.pid, RLIMIT_NOFILE, NULL, &was), 0);
 	l = was;
 	l.rlim_cur = 4;
@@ -270,8 +273,8 @@ static void no_descriptors(void **state)
 	daemon_remove(&d);
 }
 
-/* In a child, whose limit the daemon inherits: so few that it takes fewer connections, and has what
- * it needs for each. */
+/* Runs in a child, whose limit the daemon inherits: so few descriptors that it accepts fewer
+ * connections, but has what it needs for each of these. */
 static void few_descriptors(void **state)
 {
 	pid_t pid = fork();
@@ -296,7 +299,7 @@ static void few_descriptors(void **state)
 			if (r != WIRE_WELCOME)
 				break;
 		}
-		/* Another comes, and is told so at once. */
+		/* A further client is refused at once, with this reason. */
 		for (int i = 0; i < 3; i++) {
 			struct wire_hello h = tenant_hello(1);
 			struct tenant more;
@@ -323,7 +326,7 @@ static unsigned count_lines(const char *text, const char *with)
 	return n;
 }
 
-/* Who is refused over and over fills no log with that. */
+/* A client that is refused over and over does not fill the log. */
 static void few_words(void **state)
 {
 	char dir[] = "/tmp/heddled-test-XXXXXX", *text = calloc(1, 1 << 20);
@@ -360,7 +363,7 @@ static void few_words(void **state)
 	daemon_remove(&d);
 }
 
-/* Its exit status; what it said in ret_text. One that goes on running is killed. */
+/* Returns heddled's exit status, and its output in ret_text. Kills it if it does not exit. */
 static int try_to_start(const char *socket, char *ret_text, size_t max)
 {
 	struct pollfd p = {.events = POLLIN};
@@ -427,7 +430,8 @@ static void in_the_way(void **state)
 	assert_int_equal(try_to_start(path, text, sizeof(text)), 1);
 	assert_int_equal(lstat(path, &st), 0);
 	unlink(path);
-	/* The lock beside it: a link to anywhere, what would keep an open waiting, another's. */
+	/* The lock file beside it is a link to elsewhere, a file that would block open(), or
+	 * another user's. */
 	unlink(lock);
 	assert_int_equal(symlink("/dev/null", lock), 0);
 	assert_int_equal(try_to_start(path, text, sizeof(text)), 1);
@@ -451,7 +455,7 @@ static void in_the_way(void **state)
 	daemon_remove(&d);
 }
 
-/* What lies there at the end may be a later daemon's, or anybody's. */
+/* At its end, heddled does not remove a file at the socket's path that is not its own. */
 static void removes_its_own(void **state)
 {
 	struct daemon d = daemon_start(NULL);
@@ -486,7 +490,7 @@ static void signals(void **state)
 	daemon_remove(&d);
 }
 
-/* Started without descriptors 0 to 2: nothing that matters takes their place. */
+/* Started with descriptors 0 to 2 closed, heddled lets no important file take their numbers. */
 static void closed_descriptors(void **state)
 {
 	int kept[3];

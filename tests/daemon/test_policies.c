@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Shared objects as policies of a heddled that runs: which files it loads, what it notes, what it
- * does when one hangs, crashes or answers nonsense, and how SIGHUP changes them. */
+/* Tests shared objects as policies of a running heddled: which files it loads, the notes that it
+ * keeps on disk, how it handles a policy that hangs, crashes or returns an invalid plan, and how
+ * SIGHUP changes policies. */
 #include "at_once.h"
 #include "harness.h"
 
@@ -29,7 +30,7 @@ static void run_shell(const char *fmt, const char *a, const char *b)
 	assert_int_equal(system(command), 0);
 }
 
-/* A folder with a copy of the object, of this user alone, and a configuration. */
+/* A folder with a copy of the object, writable for this user only, and a configuration. */
 static struct place place_make(const char *so)
 {
 	char dir[] = "/tmp/heddled-test-XXXXXX";
@@ -83,7 +84,7 @@ static struct daemon place_start(const struct place *p)
 	return d;
 }
 
-/* How often the text stands in the log. */
+/* Returns how often the text occurs in the log. */
 static unsigned log_count(const struct place *p, const char *text)
 {
 	FILE *f = fopen(p->log, "r");
@@ -118,7 +119,7 @@ static void expect_policy(const struct daemon *d, const char *name)
 	assert_string_equal(s.policy, name);
 }
 
-/* Its exit status, or 128 and the signal; fails if it goes on. */
+/* Returns the exit status, or 128 plus the signal number; fails if the process does not end. */
 static int status_await(pid_t pid)
 {
 	int status;
@@ -134,7 +135,8 @@ static int status_await(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* What the device goes by: the launch's own word, else the one of its tenant it began with. */
+/* Returns the quota that the device obeys: the launch's own word, or else its tenant's begin
+ * word. */
 static uint8_t quota_of(const struct tenant *t, const struct wire_slot *w, unsigned sm)
 {
 	if (__atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE))
@@ -143,7 +145,7 @@ static uint8_t quota_of(const struct tenant *t, const struct wire_slot *w, unsig
 			     : CTL_NO_QUOTA;
 }
 
-/* Of each of its SMs; the daemon stores words in its own time. */
+/* Waits until each SM has this quota; the daemon stores words at its own pace. */
 static bool quota_await(const struct tenant *t, const struct wire_slot *w, uint8_t n)
 {
 	for (int i = 0; i < 3000; i++, usleep(10000)) {
@@ -202,7 +204,7 @@ static void quotas_reach_the_page(void **state)
 	daemon_remove(&d);
 }
 
-/* It does not start, says why in one line, and leaves no note. */
+/* heddled does not start, reports the reason in one line, and leaves no note. */
 static void expect_refused(const struct place *p, const char *policy, const char *why)
 {
 	configure(p, policy, "");
@@ -214,7 +216,7 @@ static void expect_refused(const struct place *p, const char *policy, const char
 	assert_false(is_there(p->socket));
 }
 
-/* Options of a policy of heddled's own: wrong ones change nothing. */
+/* Options of a built-in policy: invalid ones change nothing. */
 static void options_of_ours(void **state)
 {
 	struct place p = place_make(so_bad);
@@ -278,7 +280,7 @@ static void refuses_tables(void **state)
 	}
 }
 
-/* While kernels run; what is wrong changes nothing. */
+/* Changes policies while kernels run; an invalid change has no effect. */
 static void changes(void **state)
 {
 	struct place p = place_make(so_bad);
@@ -310,7 +312,8 @@ static void changes(void **state)
 	fclose(f);
 	assert_int_equal(strncmp(note, p.so, strlen(p.so)), 0);
 	assert_int_equal(log_count(&p, "ABI 77"), 1);
-	/* Other options: another state of the same object. The same ones: nothing is loaded. */
+	/* With other options, the same object gets a new state. With the same options, nothing is
+	 * loaded. */
 	configure(&p, p.so, "2");
 	reload(&p, &d, "loaded from");
 	tenant_kick(&t);
@@ -328,7 +331,7 @@ static void changes(void **state)
 	daemon_remove(&d);
 }
 
-/* With its page, as a program comes back. */
+/* Reconnects with the tenant's page, as a program does. */
 static struct tenant back(const struct daemon *d, const struct tenant *was)
 {
 	struct wire_hello h = tenant_hello(1);
@@ -339,8 +342,8 @@ static struct tenant back(const struct daemon *d, const struct tenant *was)
 	return t;
 }
 
-/* The next heddled does without it; its tenants come back with what runs. Then it is tried again.
- */
+/* The next heddled runs without the policy; its tenants return with their running launches. Then
+ * the policy is tried again. */
 static void goes_on_without(const struct place *p, struct tenant *t, struct wire_slot *w)
 {
 	struct daemon d;
@@ -385,8 +388,8 @@ static void crashes(void **state)
 	goes_on_without(&p, &t, w);
 }
 
-/* Each way in which a policy ends heddled has its line, and the next heddled does without the policy.
- */
+/* Each way in which a policy ends heddled has its own log line, and the next heddled runs without
+ * the policy. */
 static void ends_heddled(void **state)
 {
 	static const struct {
@@ -444,7 +447,7 @@ static void kill_it(struct daemon *d)
 	assert_int_equal(status_await(d->pid), 128 + SIGKILL);
 }
 
-/* A kill is not the policy's fault: it runs once more, but not a third time. */
+/* A kill is not the policy's fault: the policy is loaded once more, but not a third time. */
 static void killed(void **state)
 {
 	struct place p = place_make(so_bad);
@@ -460,7 +463,7 @@ static void killed(void **state)
 		assert_int_equal(log_count(&p, "an earlier heddled was killed outside of its code "
 					       "while this policy was loaded; it runs once more"),
 			i + 1);
-		if (i == 0) /* an end in order makes up for it */
+		if (i == 0) /* a regular exit resets the count */
 			assert_int_equal(daemon_stop(&d), 0);
 	}
 	kill_it(&d);
@@ -478,7 +481,7 @@ static void killed(void **state)
 	daemon_remove(&d);
 }
 
-/* In the middle of a call, too: the kernel may have killed it for its memory. */
+/* The same in the middle of a call: the kernel may have killed heddled for lack of memory. */
 static void killed_in_a_call(void **state)
 {
 	struct place p = place_make(so_bad);
@@ -518,7 +521,7 @@ static void hangs(void **state)
 	goes_on_without(&p, &t, w);
 }
 
-/* A step of the loop that takes over 100 ms has a line, which names it. */
+/* A step of the loop that takes over 100 ms gets a log line that names the step. */
 static void slow_step(void **state)
 {
 	struct place p = place_make(so_bad);
@@ -563,7 +566,8 @@ static void hangs_elsewhere(void **state)
 	daemon_remove(&d);
 }
 
-/* Each kind once, however often it decides, with its name; and nobody waits for ever. */
+/* Each kind of invalid plan is logged once, with its name, however often it recurs; no launch waits
+ * for ever. */
 static void nonsense(void **state)
 {
 	static const struct {
@@ -656,7 +660,7 @@ int main(int argc, char **argv)
 
 	if (argc < 5)
 		return 1;
-	umask(022); /* heddled uses no file that others may write */
+	umask(022); /* heddled rejects files that other users may write */
 	heddled_path = argv[1];
 	so_bad = argv[2];
 	so_abi = argv[3];

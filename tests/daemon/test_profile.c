@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What launches teach of their kernels: also those that nobody saw, and a tenant's last; whatever
- * they say of their input; and to whom it is told. */
+/* Tests what the daemon learns of kernels from launches, including launches that it never saw
+ * running and a tenant's last ones, with any input values, and which users may read it. */
 #include "fake.h"
 
 #include <math.h>
@@ -37,13 +37,13 @@ static struct told ask(struct hd *d, uint32_t uid)
 	return t;
 }
 
-/* A launch of so many blocks that took 1 ms for each, and that the shim is done with. */
+/* Returns a launch of `total` blocks that took 1 ms per block and that the shim has closed. */
 static struct wire_slot *launched(struct hd *d, struct fake *f, unsigned slot, uint64_t total)
 {
 	uint32_t watch = f->page->watch;
 	struct wire_slot *w;
 
-	f->page->watch = 0; /* seen only when all is in the slot */
+	f->page->watch = 0; /* the daemon must not look before the slot is complete */
 	w = submit(d, f, slot, total);
 	f->page->watch = watch;
 	w->claim = 3;
@@ -76,18 +76,18 @@ static void told_to_its_user(void **state)
 	t = ask(d, 6);
 	assert_true(t.n_kernels == 1 && t.kernel.uid == 6 && t.shape.total == 16);
 	assert_true(
-		t.shape.predicted_ns == UINT64_MAX); /* what the other user's took is none of it */
+		t.shape.predicted_ns == UINT64_MAX); /* the other user's durations are not used */
 	assert_true(t.shape.first_ns == 16 * MS && t.shape.input[0] == 4096);
 	assert_int_equal(ask(d, 7).n_kernels, 0);
 	assert_int_equal(ask(d, DURATION_ANY).n_kernels, 2);
 	leave(d, &a);
 	leave(d, &b);
-	/* The device is gone, what is known of it is not. */
+	/* The tenants of the device are gone, but the data about it stays. */
 	assert_int_equal(ask(d, DURATION_ANY).n_kernels, 2);
 	hd_destroy(d);
 }
 
-/* Nobody looked, and then the program was gone. */
+/* The daemon did not see the launches before the program was gone. */
 static void last_launches(void **state)
 {
 	struct hd *d = make(NULL);
@@ -96,21 +96,21 @@ static void last_launches(void **state)
 
 	assert_int_equal(join_as(d, 5, "GPU-0", &f), 0);
 	launched(d, &f, 0, 8)->state = WIRE_SLOT_CLOSED;
-	launched(d, &f, 1, 8); /* done, and the shim has not seen it */
+	launched(d, &f, 1, 8); /* done, but the shim has not seen it */
 	submit(d, &f, 2, 8);   /* not done */
 	launched(d, &f, 3, 16);
 	leave(d, &f);
 	t = ask(d, 5);
 	assert_true(t.n_kernels == 1 && t.n_shapes == 2);
 	assert_int_equal(t.kernel.launches, 3);
-	/* Twice the blocks: twice the time, as one launch has it. */
+	/* Twice the blocks are predicted to take twice the time, from a single launch. */
 	assert_int_equal(t.shape.total, 16);
 	assert_in_range(t.shape.predicted_ns, 15 * MS, 17 * MS);
 	assert_true(t.kernel.n_errors == 1 && t.kernel.error_mean < 0.1f);
 	hd_destroy(d);
 }
 
-/* A page may hold any figures. */
+/* A page may contain any values. */
 static void odd_inputs(void **state)
 {
 	static const float odd[] = {-1, -0.0f, 1e30f, 5};
@@ -130,7 +130,7 @@ static void odd_inputs(void **state)
 	for (unsigned i = 0; i < WIRE_INPUTS; i++)
 		assert_true(t.shape.input[i] == (i == 3 ? 5 : 0) && !signbit(t.shape.input[i]));
 	assert_int_equal(strlen(t.kernel.name), 63);
-	/* What takes no time at all, or runs backwards, teaches nothing. */
+	/* A duration of zero or less teaches nothing. */
 	w = launched(d, &f, 1, 9);
 	w->host.done_ns = w->host.arrived_ns;
 	close_slot(d, &f, w);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tenants that come back to a daemon, over sockets: to the next one with their launches, to one
- * that stood still, with pages that are none, or somebody else's. */
+/* Tests tenants that reconnect over sockets: to the next daemon with their launches, to a daemon
+ * that was stopped for a while, with invalid pages, or with another tenant's page. */
 #include "unit.h"
 
 #include "harness.h"
@@ -26,7 +26,7 @@ static uint64_t number(int fd)
 	return n;
 }
 
-/* With its page, which is mapped a second time; the old connection is left as it is. */
+/* Reconnects with the tenant's page, mapped a second time; leaves the old connection open. */
 static int back(const struct daemon *d, const struct tenant *was, int priority, struct tenant *ret)
 {
 	struct wire_hello h = tenant_hello(priority);
@@ -77,7 +77,7 @@ static void to_the_next(void **state)
 	daemon_remove(&e);
 }
 
-/* It stands still; the tenant takes it for dead, and says so to it several times. */
+/* The daemon is stopped; the tenant takes it for dead and reconnects several times. */
 static void to_one_that_stood_still(void **state)
 {
 	struct daemon d = daemon_start(NULL);
@@ -103,7 +103,7 @@ static void to_one_that_stood_still(void **state)
 	assert_int_equal(n, 3);
 	assert_int_equal(number(fds[0]), number(t.page_fd));
 	assert_true(status_await_tenants(&d, 1));
-	/* The others are at their end, and the first one too. */
+	/* heddled has closed the other connections, including the first. */
 	for (int i = 1; i < 4; i++) {
 		while (wire_recv(sock[i], msg, sizeof(msg), NULL, 0, NULL) > 0)
 			;
@@ -165,7 +165,7 @@ static void pages_that_are_none(void **state)
 	for (int i = 0; i < 3000 && fds_of(d.pid) > before + 3; i++)
 		usleep(10000);
 	assert_true(fds_of(d.pid) <= before + 3);
-	/* A whole one that somebody has filled with anything. */
+	/* A complete page filled with arbitrary values. */
 	bad[0] = sealed(bytes, all, WIRE_PAGE_MAGIC);
 	for (size_t at = 64; at < bytes; at += 64)
 		assert_int_equal(

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* One heddled for a GPU: whose it is, and that another user's socket keeps no heddled from serving
- * it. */
+/* Tests the reservation of a GPU by one heddled: which user holds it, and that another user's
+ * socket does not keep a heddled from serving the GPU. */
 #include "unit.h"
 
 #include "daemon/reserve.h"
@@ -22,7 +22,7 @@
 #define SOMEBODY 65533 /* users of no account */
 #define ANOTHER  65532
 
-/* Nobody has it: all tests of a machine share their names. */
+/* Returns the name of an unreserved GPU: all tests on a machine share the name space. */
 static void new_gpu(char ret[64])
 {
 	static unsigned n;
@@ -53,7 +53,8 @@ static void two_daemons(void **state)
 	assert_int_equal(hello_on(&a, gpu, false, &t[1]), WIRE_WELCOME);
 	assert_int_equal(hello_on(&b, gpu, false, &refused), WIRE_REFUSED);
 	close(refused.sock);
-	/* Another GPU; what is no GPU's name; and the virtual one, which each user has. */
+	/* Another GPU, a string that is not a GPU's name, and the virtual GPU, which each user may
+	 * have. */
 	assert_int_equal(hello_on(&b, other, false, &t[2]), WIRE_WELCOME);
 	assert_int_equal(hello_on(&b, gpu, true, &t[3]), WIRE_WELCOME);
 	assert_int_equal(hello_on(&a, other, false, &refused), WIRE_REFUSED);
@@ -61,7 +62,7 @@ static void two_daemons(void **state)
 	tenant_leave(&t[0]);
 	assert_int_equal(hello_on(&b, gpu, false, &refused), WIRE_REFUSED);
 	close(refused.sock);
-	/* It goes with its last tenant, and with the daemon. */
+	/* The reservation ends with the last tenant, and with the daemon. */
 	tenant_leave(&t[1]);
 	while (hello_on(&b, gpu, false, &t[1]) != WIRE_WELCOME) {
 		assert_true(now_ns() < until);
@@ -102,8 +103,8 @@ static void names(void **state)
 	close(other);
 }
 
-/* As that user, in a child that stays until it is killed: what gpu_reserve said, and whose it is.
- * scope: binds that name by hand instead, and listens or not. */
+/* Runs gpu_reserve as that user in a child that stays until it is killed; returns its result and
+ * the holder. If scope is given, binds that name directly instead, and listens or not. */
 static pid_t as_user(
 	uid_t user, const char *gpu, const char *scope, bool listens, int *ret, uid_t *ret_uid)
 {
@@ -122,7 +123,7 @@ static pid_t as_user(
 
 		if (setresgid(user, user, user) < 0 || setresuid(user, user, user) < 0)
 			_exit(1);
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* of a test that fails, too */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* also if the test fails */
 		if (scope) {
 			int n = snprintf(
 				a.sun_path + 1, sizeof(a.sun_path) - 1, "heddle/%s/%s", scope, gpu);
@@ -172,7 +173,7 @@ static void other_users(void **state)
 	int r, fd;
 
 	need_root();
-	/* A user's own gives way to root's, which it does not keep from anything. */
+	/* A user's reservation yields to root's and does not prevent it. */
 	new_gpu(gpu);
 	first = as_user(SOMEBODY, gpu, NULL, false, &r, &uid);
 	assert_int_equal(r, 0);
@@ -184,7 +185,7 @@ static void other_users(void **state)
 	end(second);
 	end(first);
 	close(fd);
-	/* A user that takes root's name reserves nothing by that, however it does it. */
+	/* A user that binds root's name reserves nothing, whether it listens or not. */
 	for (int listens = 0; listens < 2; listens++) {
 		new_gpu(gpu);
 		first = as_user(SOMEBODY, gpu, "system", listens, &r, &uid);
@@ -208,7 +209,8 @@ static void between_users(void **state)
 	int r, fd;
 
 	need_root();
-	/* Of one user's, the first; two users' do not know of each other. */
+	/* Of two daemons of one user the first reserves the GPU; two users do not see each
+	 * other's. */
 	new_gpu(gpu);
 	first = as_user(SOMEBODY, gpu, NULL, false, &r, &uid);
 	assert_int_equal(r, 0);
@@ -220,7 +222,8 @@ static void between_users(void **state)
 	assert_int_equal(r, 0);
 	end(second);
 	end(first);
-	/* A user that binds another's name, or what was the name of all, shuts nobody out. */
+	/* A user that binds another user's name, or the name that was once common to all, blocks no
+	 * one. */
 	for (int listens = 0; listens < 2; listens++) {
 		for (int old = 0; old < 2; old++) {
 			new_gpu(gpu);
@@ -234,7 +237,7 @@ static void between_users(void **state)
 			end(first);
 		}
 	}
-	/* A reservation of that name does count if root, or this user, made it. */
+	/* A reservation of that name counts if root or the same user made it. */
 	new_gpu(gpu);
 	first = as_user(SOMEBODY, gpu, name, true, &r, &uid);
 	assert_int_equal(r, 0);
@@ -251,7 +254,7 @@ static void between_users(void **state)
 	assert_int_equal(uid, 0);
 	end(second);
 	end(first);
-	/* Which is not in the way of root's own. */
+	/* It does not block root's own reservation. */
 	first = as_user(SOMEBODY, gpu, NULL, false, &r, &uid);
 	assert_int_equal(gpu_reserve(gpu, &fd, &holder), 0);
 	assert_true(fd >= 0);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A join, a leave, a pass, a kick and a list take the daemon's core time linear in the number of
- * tenants, and with 1,024 tenants a join and a kick take a few ms at most, under each policy.
- * tests/sched/test_scale.c says how times are compared. */
+/* In the daemon's core, a join, a leave, a pass, a kick and a list take time linear in the number
+ * of tenants, and with 1,024 tenants a join and a kick take at most a few ms, under each policy.
+ * See tests/sched/test_scale.c for how times are compared. */
 #include "sanitized.h"
 #include "unit.h"
 
@@ -110,8 +110,8 @@ static void linear(void **state)
 		{"join and leave", joins_and_leaves, 10},
 		{"pass", passes, 10},
 		{"kick", kicks, 10},
-		/* It reads each tenant's whole page, which many tenants drive out of the caches:
-		 * seen up to 10. */
+		/* A list reads each tenant's whole page; many pages do not fit in the caches.
+		 * Factors up to 10 were measured. */
 		{"list and status", lists, 13},
 	};
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The core with launches beside each other: the SMs that one takes from another and gives back,
- * and the workers that it asks for. Virtual time, as in test_core.c. */
+/* Tests the core with launches side by side: the SMs that one takes from another and gives back,
+ * and the workers that it requests. Virtual time, as in test_core.c. */
 #include "unit.h"
 
 #include "fake.h"
@@ -17,7 +17,7 @@ static void spatial_gives_back(void **state)
 	hd_run(d);
 	arrive(low.page, l);
 	hd_run(d);
-	h = submit(d, &high, 1, 2); /* and two relays, 2 an SM: 2 SMs */
+	h = submit(d, &high, 1, 2); /* with two relays at 2 per SM: 2 SMs */
 	hd_run(d);
 	assert_int_equal(allowed(l), 2);
 	assert_int_equal(l->granted, 1);
@@ -31,8 +31,8 @@ static void spatial_gives_back(void **state)
 	hd_destroy(d);
 }
 
-/* What the relay says of workers that are there tells when those of the SMs given up have left, and
- * that is a preemption's cost, too. */
+/* The relay's count of present workers shows when those on the revoked SMs have left; this time is
+ * a preemption cost, too. */
 static void spatial_cost(void **state)
 {
 	struct hd *d = make(NULL);
@@ -45,10 +45,10 @@ static void spatial_cost(void **state)
 	arrive(low.page, l);
 	hd_run(d);
 	for (int i = 0; i < 3; i++) {
-		l->host.present = i < 2 ? 8 : 4; /* at the end: fewer than there is room for */
+		l->host.present = i < 2 ? 8 : 4; /* at the end, fewer than there is room for */
 		now += 10 * MS;
 		h = submit(d, &high, 1, 2);
-		assert_int_equal(allowed(l), 2); /* before all else is looked at */
+		assert_int_equal(allowed(l), 2); /* already done by the submission's kick */
 		arrive(high.page, h);
 		hd_run(d);
 		now += i ? 80000 : 30000;
@@ -73,7 +73,8 @@ static void spatial_cost(void **state)
 	hd_destroy(d);
 }
 
-/* Runs the daemon for so long, a tick at a time; how often more workers were asked for. */
+/* Runs the daemon for this long, one tick at a time. Returns how often it requested more
+ * workers. */
 static uint32_t asked_within(struct hd *d, const struct wire_slot *w, uint64_t ns)
 {
 	uint32_t grow = w->grow;
@@ -83,7 +84,8 @@ static uint32_t asked_within(struct hd *d, const struct wire_slot *w, uint64_t n
 	return w->grow - grow;
 }
 
-/* Of a launch that keeps some SMs too few workers came: more are asked for, rarer each time. */
+/* A launch that keeps some SMs got too few workers: the daemon requests more, at growing
+ * intervals. */
 static void spatial_short(void **state)
 {
 	struct hd *d = make(NULL);
@@ -108,18 +110,18 @@ static void spatial_short(void **state)
 	assert_int_equal(asked_within(d, l, 100 * MS), 0); /* nearly all */
 	l->host.present = 1;
 	assert_int_equal(asked_within(d, l, MS), 1);
-	l->host.ticket = 799; /* and nothing is left to do for more */
+	l->host.ticket = 799; /* and no blocks are left for further workers */
 	assert_int_equal(asked_within(d, l, 100 * MS), 0);
 	l->host.ticket = 700;
 	assert_int_equal(asked_within(d, l, 100 * MS), 4);
-	/* Then each 64 ms: its SMs may be full of another launch's blocks for long. */
+	/* Then every 64 ms: its SMs may be full of another launch's blocks for long. */
 	assert_int_equal(asked_within(d, l, 640 * MS), 10);
 	leave(d, &high);
 	leave(d, &low);
 	hd_destroy(d);
 }
 
-/* Too few workers came, and another launch leaves: now there may be room for them. */
+/* Too few workers arrived; when another launch leaves, there may be room for more. */
 static void another_has_left(void **state)
 {
 	struct hd *d = make(NULL);
@@ -134,7 +136,7 @@ static void another_has_left(void **state)
 	arrive(high.page, h);
 	arrive(other.page, o);
 	l->host.present = 1;
-	asked_within(d, l, 200 * MS); /* until it is asked each 64 ms */
+	asked_within(d, l, 200 * MS); /* until requests come every 64 ms */
 	while (!asked_within(d, l, MS))
 		continue;
 	drain(o);
@@ -147,7 +149,7 @@ static void another_has_left(void **state)
 	hd_destroy(d);
 }
 
-/* One that was there before anybody looked takes no more of the device than others would. */
+/* A launch that arrived before the daemon looked gets no more of the device than others would. */
 static void spatial_seen_late(void **state)
 {
 	struct hd *d = make(NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A low program that is preempted each time before the device has noticed that it may go on. */
+/* Tests a low-priority program that is preempted each time before the device has noticed the
+ * previous grant. */
 #include "fake.h"
 
 #define US 1000ull
@@ -34,7 +35,7 @@ static struct wire_slot *runs(unsigned slot)
 	return l;
 }
 
-/* A launch of the high one comes and goes; whether that took the low one's SMs. */
+/* A high-priority launch comes and goes. Returns whether it took the low-priority launch's SMs. */
 static bool comes_and_goes(struct wire_slot *l)
 {
 	struct wire_slot *h;
@@ -62,7 +63,8 @@ static void notices(struct wire_slot *l)
 	hd_run(d);
 }
 
-/* The first time it ran; then four grants come to nothing, and the fifth holds. */
+/* The first time, the low-priority launch ran; then four grants have no effect, and the fifth one
+ * holds. */
 static void bounce(struct wire_slot *l)
 {
 	for (int i = 0; i < 5; i++)
@@ -77,25 +79,25 @@ static void holds_until_it_had_the_device(void **state)
 	begin();
 	l = runs(0);
 	bounce(l);
-	/* However long it waits for its turn, */
+	/* It holds however long the launch waits for its turn, */
 	now += 20 * MS;
 	assert_true(hd_run(d) <= 100 * US);
 	assert_false(comes_and_goes(l));
 	notices(l);
-	/* and for a millisecond from then on. */
+	/* and for a millisecond after the device has noticed. */
 	now += 900 * US;
 	assert_true(hd_run(d) <= 100 * US);
 	assert_int_equal(allowed(l), 4);
 	now += 100 * US;
 	hd_run(d);
 	assert_true(comes_and_goes(l));
-	/* As long as nothing changes every other one holds. */
+	/* As long as nothing changes, every second grant holds. */
 	assert_true(comes_and_goes(l));
 	assert_false(comes_and_goes(l));
 	notices(l);
 	now += MS;
 	hd_run(d);
-	/* It gets on by itself again. */
+	/* The launch makes progress without help again. */
 	for (int i = 0; i < 20; i++) {
 		notices(l);
 		assert_true(comes_and_goes(l));
@@ -116,7 +118,7 @@ static void not_for_ever(void **state)
 	end();
 }
 
-/* A round that gets on now and then is none of these. */
+/* A launch that makes progress now and then is not protected. */
 static void only_in_a_row(void **state)
 {
 	struct wire_slot *l;
@@ -131,7 +133,7 @@ static void only_in_a_row(void **state)
 	end();
 }
 
-/* Nor is one whose launch comes to its end. */
+/* Nor is one that comes to its end. */
 static void not_if_it_ends(void **state)
 {
 	struct wire_slot *l, *h;
@@ -144,7 +146,8 @@ static void not_if_it_ends(void **state)
 		finish(l);
 		hd_run(d);
 		close_slot(d, &low, l);
-		/* The next one is granted, too: it arrives while the other is there. */
+		/* The next launch has a grant without effect, too: it arrives while the
+		 * high-priority launch is there. */
 		h = submit(d, &high, 5, 400);
 		hd_run(d);
 		arrive(high.page, h);
@@ -165,7 +168,7 @@ static void not_if_it_ends(void **state)
 	end();
 }
 
-/* What comes behind a launch that ends meanwhile begins as it did, for as long. */
+/* Launches behind one that ends meanwhile are protected in the same way, for as long. */
 static void the_next_ones_too(void **state)
 {
 	struct wire_slot *l, *next, *h;

@@ -3,13 +3,17 @@
 # Copyright 2026 The heddle authors
 #
 # usage: again.sh WHERE first|killed|stopped [SECONDS]|often [N]
-# heddled goes and comes again under programs that go on, on DEVICE (cpu: the virtual GPU; cuda). WHERE is a
-# build folder or what ./run dist made. MPS (off): on cuda, whether heddled runs MPS, which then outlives it.
-#   first    it begins after a program, which becomes its tenant and is suspended for another
-#   killed   while one program is suspended by another: both are its successor's tenants with their numbers
-#            and priorities, one that was set meanwhile included, and it preempts one for the other again
-#   stopped  likewise, by SIGSTOP, for so many seconds at least: the suspended program goes on meanwhile
-#   often    N times, at any moment (SEED), under programs that launch all the time; every result is right
+# heddled ends and starts again while programs continue, on DEVICE (cpu: the virtual GPU; cuda).
+# WHERE is a build folder or the output of ./run dist. MPS (off): on cuda, whether heddled runs MPS,
+# which then outlives it.
+#   first    heddled starts after a program, which becomes its tenant and is suspended for another
+#   killed   heddled is killed while one program is suspended for another: both become tenants of
+#   the next
+#            heddled with their numbers and priorities, including one set meanwhile, and it preempts
+#            again
+#   stopped  the same with SIGSTOP, for at least SECONDS: the suspended program continues meanwhile
+#   often    N times, at random moments (SEED), under programs that launch all the time; all results
+#   are right
 # shellcheck disable=SC2086 # $large is several words
 set -eu
 where=$1
@@ -38,7 +42,7 @@ export HEDDLE_VGPU="again-$$"
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# is_tenant NUMBER PID PRIORITY
+# is_tenant NUMBER PID PRIORITY: succeeds if heddle ps lists this tenant.
 is_tenant() {
 	"$heddle" ps | awk -v n="$1" -v pid="$2" -v p="$3" '$1 == n && $2 == pid && $4 == p { found = 1 }
 		END { exit !found }'
@@ -48,7 +52,8 @@ both_are_tenants() { # PRIORITY of the first
 	is_tenant 1 "$low" "$1" && is_tenant 2 "$high" high
 }
 
-# The daemon kills the one that it has preempted for the other, again. PROGRAM ARG...: the other.
+# suspend_one PROGRAM ARG...: starts mm at low priority and PROGRAM at high priority, and waits
+# until mm is preempted.
 suspend_one() {
 	start_daemon $mps
 	run low low mm $large --until "$dir/low.end"
@@ -99,7 +104,7 @@ killed() {
 	grep -q 'no tenants' "$dir/ps" || fail "tenants are left"
 }
 
-# On a GPU mm is over long before a shell can stop anything.
+# On a GPU, mm would end before a shell can stop anything.
 stopped() {
 	if [ "$device" = cuda ]; then
 		suspend_one tick --kernel-us 1000000 --every-us 1200000
@@ -115,7 +120,8 @@ stopped() {
 	done
 	kill -CONT "$daemon"
 	await 30 both_are_tenants low || fail "who they were is lost: $("$heddle" ps)"
-	await 60 is_preempted_again || fail "nothing is preempted any more" # what was launched meanwhile is not
+	# launches made while heddled was stopped are not preempted
+	await 60 is_preempted_again || fail "nothing is preempted any more"
 	if [ "$device" = cuda ]; then
 		kill "$high"
 		wait "$high" || fail "the high program: $?"
@@ -131,7 +137,8 @@ is_known() { # PID
 	"$heddle" ps | awk -v pid="$1" '$2 == pid { found = 1 } END { exit !found }'
 }
 
-# By the kernel: a program that begins may have the number of one that is on its way back.
+# Checks by kernel name, because a new program may have the number of one that has not reconnected
+# yet.
 has_preempted() {
 	grep -Eq '"event": "(preempt|shrink)".*"kernel": "nn"' "$dir/events"
 }
@@ -167,7 +174,7 @@ often_killed() {
 		fi
 		await 30 is_known "$high" || fail "restart $n: the disturber is lost"
 	done
-	# What it launched while there was no heddled is not preempted.
+	# Launches made while there was no heddled are not preempted.
 	wait "$low" || fail "the low program, after $n restarts: $?"
 	passed low || fail "wrong result after $n restarts"
 	run low low nn $large --repeat 1 --check each --reference "$dir"

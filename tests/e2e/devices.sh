@@ -3,22 +3,29 @@
 # Copyright 2026 The heddle authors
 #
 # usage: devices.sh WHERE [apart|together|both|reset|full|late|each|names|shown]...
-# heddled and two devices. WHERE is a build folder or what ./run dist made.
-#   apart     a program of low priority on the second device, one of high priority on the first: nothing
-#             is preempted or held, ps lists both devices, results are right
-#   together  both on the second one: the low one is preempted, its result is right
-#   both      a program on both devices: it is a tenant on each, and is preempted on each by the program of
-#             high priority there, and by none on the other device; its results are right
-#   reset     the same program resets its second device after each launch there: it stays a tenant on both,
-#             and is preempted on both; its results are right
-#   full      a heddled that has room for one tenant: the program is served on one device, goes on as without
-#             heddle on the other, and it is said why
-#   late      a program on both devices begins before heddled: it becomes a tenant on both, and so it does
-#             when heddled is killed and there is another one
-#   each      a heddled for each device: each has the program on its own, and nothing of the other
-#   names     ps tells two devices of one name apart (on the virtual GPU alone)
-#   shown     what --device and CUDA_VISIBLE_DEVICES show a program, and what is refused
-# Without a case: all. DEVICE in the environment: cpu (default), the virtual GPU; cuda, this machine's GPUs.
+# Tests heddled with two devices. WHERE is a build folder or the output of ./run dist.
+#   apart     a low-priority program on the second device, a high-priority one on the first: no
+#   launch is
+#             preempted or held, ps lists both devices, results are right
+#   together  both on the second device: the low-priority program is preempted, its result is right
+#   both      a program on both devices is a tenant on each; on each, the high-priority program
+#   there
+#             preempts it, and none on the other device does; its results are right
+#   reset     the same program resets its second device after each launch there: it stays a tenant
+#   on both
+#             devices, and is preempted on both; its results are right
+#   full      a heddled with room for one tenant: the program is served on one device, runs natively
+#   on
+#             the other, and is told why
+#   late      a program on both devices starts before heddled: it becomes a tenant on both, and
+#   again when
+#             heddled is killed and restarted
+#   each      a heddled for each device: each lists the program only with its own device
+#   names     ps distinguishes two devices with the same name (only on the virtual GPU)
+#   shown     the devices that --device and CUDA_VISIBLE_DEVICES show a program, and the values
+#   refused
+# Without a case: all. DEVICE in the environment: cpu (default), the virtual GPU; cuda, this
+# machine's GPUs.
 set -eu
 where=$1
 shift
@@ -34,7 +41,7 @@ for part in "$heddled" "$heddle" "$examples/devices" "$examples/tick" "$examples
 done
 both="devices-$$,devices=2"
 export HEDDLE_VGPU="$both"
-# The first two of this machine's GPUs, or of those that are visible.
+# The first two of this machine's GPUs, or of the visible ones.
 visible=0,1
 [ "$device" = cpu ] || visible=$(echo "${CUDA_VISIBLE_DEVICES:-0,1}" | cut -d , -f 1,2)
 export CUDA_VISIBLE_DEVICES="$visible"
@@ -47,14 +54,14 @@ fi
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 kind=$device
-# On a GPU, kernels that take long enough to be managed. On the virtual GPU they are short, as all of their
-# work is processor time; there heddled manages short ones, too.
+# On a GPU, the kernels run long enough to be managed. On the virtual GPU they are short, because
+# all their work is CPU time; there min_managed_us is 1.
 small='--size small --scale 0.3' much='--size large --scale 0.2' long='--loops 30' managed=1
 if [ "$kind" = cuda ]; then
 	# shellcheck disable=SC2154
 	small=$large much=$large long='--loops 20000' managed=4000
 fi
-# A short kernel so often that each launch of another program meets one.
+# A short kernel, launched so often that each launch of another program meets one.
 ticks='--every-us 3000 --rounds 10 --count 10000000'
 
 stop() {
@@ -68,7 +75,7 @@ stop() {
 	rm -f "$dir/events"
 }
 
-# Disturbers that have joined. heddled writes its events when it has nothing else to do.
+# Prints how many disturbers have joined. heddled writes its events when it is idle.
 count_ticks() {
 	grep '"event": "join"' "$dir/events" | grep -c '"name": "tick"' || :
 }
@@ -77,7 +84,7 @@ has_more_ticks() { # THAN
 	[ "$(count_ticks)" -gt "$1" ]
 }
 
-# tick_on NUMBER: the disturber, of high priority.
+# tick_on NUMBER: starts the disturber, a high-priority program, on this device.
 tick_on() {
 	device=$kind:$1
 	before=$(count_ticks)
@@ -88,7 +95,8 @@ tick_on() {
 	await 60 has_more_ticks "$before" || fail "the disturber of device $1 does not join"
 }
 
-# mm_on NUMBER SIZE...: the low program goes on until it is told to end; it is a tenant with launches.
+# mm_on NUMBER SIZE...: starts the low-priority program, which runs until it is told to end, and
+# waits until it is a tenant with launches.
 mm_on() {
 	device=$kind:$1
 	shift
@@ -97,7 +105,7 @@ mm_on() {
 	await 60 grep -q '"round":1,' "$dir/low.out" || fail "the low program does not begin"
 }
 
-# Of what the events tell: the number of the last tenant of this name, and its device.
+# From the event log: the number of the last tenant with this name, and its device.
 tenant_of() {
 	sed -n "s/.*\"event\": \"join\", \"tenant\": \([0-9]*\),.*\"name\": \"$1\".*/\1/p" "$dir/events" | tail -n 1
 }
@@ -107,22 +115,22 @@ device_of() {
 		tail -n 1
 }
 
-# tenant_on NAME DEVICE: the number of the tenant of this name on this device.
+# tenant_on NAME DEVICE: prints the number of the tenant with this name on this device.
 tenant_on() {
 	sed -n "s/.*\"event\": \"join\", \"tenant\": \([0-9]*\),.*\"name\": \"$1\".*\"device\": \"$2\".*/\1/p" "$dir/events"
 }
 
-# tenant_told NUMBER EVENTS LEAST: the tenant was told one of these so often at least.
+# tenant_told NUMBER EVENTS LEAST: the log has at least this many of these events for the tenant.
 tenant_told() {
 	[ "$(grep -Ec "\"event\": \"($2)\", \"tenant\": $1," "$dir/events")" -ge "$3" ]
 }
 
-# told_on DEVICE EVENTS LEAST: the same of the tenant of the program "devices" on this device.
+# told_on DEVICE EVENTS LEAST: the same for the program "devices" on this device.
 told_on() {
 	tenant_told "$(tenant_on devices "$1")" "$2" "$3"
 }
 
-# told NAME EVENTS LEAST: the same of the last tenant of this name.
+# told NAME EVENTS LEAST: the same for the last tenant with this name.
 told() {
 	tenant_told "$(tenant_of "$1")" "$2" "$3"
 }
@@ -164,8 +172,8 @@ together() {
 	echo "together: two tenants on one device, the low one is preempted and right"
 }
 
-# Devices of one name, as GPUs of one model are: ps tells them apart by their UUIDs. (Two virtual GPUs of one
-# device each.)
+# Devices with the same name, like GPUs of one model: ps distinguishes them by their UUIDs. (Two
+# virtual GPUs with one device each.)
 names() {
 	begins
 	device=cpu
@@ -191,8 +199,8 @@ told_twice() {
 	[ "$(grep "\"event\": \"$1\"" "$dir/events" | grep -c "\"name\": \"$2\"")" = 2 ]
 }
 
-# devices_begin OPTION...: a program on both devices, with a program of high priority on the first. Its tenants
-# are $here, with that one, and $there.
+# devices_begin OPTION...: starts a program on both devices, with a high-priority program on the
+# first. Its tenants are $here on the first device and $there on the second.
 devices_begin() {
 	begins
 	device=$kind
@@ -209,7 +217,7 @@ devices_begin() {
 	if [ -z "$here" ] || [ -z "$there" ]; then fail "no two tenants on two devices: $here, $there"; fi
 }
 
-# is_preempted NUMBER WHERE: this tenant, some more times.
+# is_preempted NUMBER WHERE: waits until this tenant is preempted three more times.
 is_preempted() {
 	before=$(grep -Ec "\"event\": \"(preempt|shrink)\", \"tenant\": $1," "$dir/events" || :)
 	await 60 tenant_told "$1" 'preempt|shrink' $((before + 3)) || fail "the program is not preempted on $2"
@@ -225,7 +233,7 @@ devices_end() {
 	stop
 }
 
-# A program is a tenant on each device where it launches, and has other neighbours on each.
+# A program is a tenant on each device where it launches, with different neighbours on each.
 both() {
 	devices_begin
 	is_preempted "$here" "the first device"
@@ -295,7 +303,7 @@ late() {
 	echo "late: a program on two devices becomes a tenant on both of each heddled that comes"
 }
 
-# lists SOCKET PROGRAM: it is the only tenant of that heddled.
+# lists SOCKET PROGRAM: the program is the only tenant of that heddled.
 lists() {
 	"$heddle" ps --socket "$1" --json >"$dir/ps"
 	grep -q "\"name\": \"$2\"" "$dir/ps" && [ "$(grep -c '"tenant": ' "$dir/ps")" = 1 ]
@@ -322,7 +330,7 @@ each() {
 	echo "each: a heddled for each device has the programs of that device alone"
 }
 
-# refused VALUE LINE: --device VALUE ends with this line, and no program is started.
+# refused VALUE LINE: --device VALUE fails with this line, and no program is started.
 refused() {
 	status=0
 	"$heddle" run --device "$1" -- "$examples/devices" >"$dir/refused" 2>&1 || status=$?
@@ -330,7 +338,7 @@ refused() {
 	grep -Eq "$2" "$dir/refused" || fail "--device $1: $(cat "$dir/refused")"
 }
 
-# sees DEVICE: the device that a program has that is started so, in $seen.
+# sees DEVICE: sets $seen to the device that a program started with --device DEVICE sees.
 sees() {
 	device=$1
 	# shellcheck disable=SC2086

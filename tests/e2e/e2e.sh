@@ -2,24 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: e2e.sh BUILD pair|spatial|smid|smid-three|smid-later|streams|queue|faults|deaths|daemon-killed|interrupted|kills [N]
+# usage: e2e.sh BUILD
+# pair|spatial|smid|smid-three|smid-later|streams|queue|faults|deaths|daemon-killed|interrupted|kills
+# [N]
 #        e2e.sh BUILD often [N [temporal|spatial [ROUNDS]]]
-# Unmodified example programs under heddle run and heddled, on the virtual GPU:
-#   pair           a program of low priority is preempted by one of high priority; both correct
-#   spatial        what a small kernel of high priority cannot use stays with the low one
-#   smid           by the blocks' own word: the high one has just the SMs that it needs, and the
-#                  low one goes on on all others
-#   smid-three     so do three programs side by side
-#   smid-later     so do launches that begin while the high one runs
-#   streams        of one program's two streams, the one of higher priority goes first
-#   queue          hundreds of queued launches cost no words but for the one that runs
+# Runs unmodified example programs under heddle run and heddled, on the virtual GPU:
+#   pair           a high-priority program preempts a low-priority one; both results are correct
+#   spatial        SMs that a small high-priority kernel cannot use stay with the low-priority one
+#   smid           the blocks record their SMs: the high-priority program has exactly the SMs that
+#   it
+#                  needs, and the low-priority one continues on all others
+#   smid-three     the same with three programs side by side
+#   smid-later     the same for launches that start while the high-priority program runs
+#   streams        of a program's two streams, the one with higher priority goes first
+#   queue          of hundreds of queued launches, only the running one needs words
 #   faults         a bad pointer and a trap give the same errors as without heddle
-#   deaths         a tenant is killed while it runs, waits, is suspended; the others go on
-#   daemon-killed  heddled dies while a tenant is suspended: the tenant goes on within a second
-#   interrupted    a bench that is told to end leaves no process and no file
-#   often          a program is preempted N times, wholly or spatially, by programs of ROUNDS launches
+#   deaths         a tenant is killed while it runs, waits or is suspended; the others continue
+#   daemon-killed  heddled dies while a tenant is suspended: the tenant continues within a second
+#   interrupted    an interrupted bench leaves no process and no file
+#   often          a program is preempted N times, fully or spatially, by programs with ROUNDS
+#   launches
 #                  each; every result is right
-#   kills          N times, one of several programs is killed somewhere; the others stay correct
+#   kills          N times, one of several programs is killed at a random point; the others stay
+#   correct
 # shellcheck disable=SC2086 # $large is several words
 set -eu
 build=$1
@@ -39,7 +44,7 @@ export HEDDLE_VGPU="e2e-$$"
 # shellcheck source=tests/e2e/lib.sh
 . "$here/lib.sh"
 
-# run_plain PRIORITY NAME ARG…: the shim's test program, which prints digests of its results.
+# run_plain PRIORITY NAME ARG…: runs the shim's test program, which prints digests of its results.
 run_plain() {
 	priority=$1
 	name=$2
@@ -53,7 +58,8 @@ run_plain() {
 
 pair() {
 	start_daemon
-	# Granted again it runs for more than a second, while the daemon has nothing to say. Its blocks sleep.
+	# After the second grant it runs for over a second while the daemon sends no words. Its
+	# blocks sleep.
 	where_begins low low --threads 256 --blocks 300 --loops 1 --us 300000
 	low=$started
 	await 60 in_state "$low" running || fail "the low program does not begin"
@@ -69,7 +75,7 @@ pair() {
 	! grep -q . "$dir/low.err" || fail "the low program warned"
 }
 
-# sms TENANT EVENT…: of each such event, how many SMs it leaves the tenant's launch.
+# sms TENANT EVENT…: prints for each such event how many SMs it leaves to the tenant's launch.
 sms() {
 	tenant=$1
 	shift
@@ -79,7 +85,7 @@ sms() {
 	done
 }
 
-# The virtual GPU has 8 SMs of 2048 threads: 40 blocks of 128 threads can use 3 of them.
+# The virtual GPU has 8 SMs for 2048 threads each: 40 blocks of 128 threads can use 3 of them.
 spatial() {
 	start_daemon
 	run low low mm $large --until "$dir/low.end"
@@ -98,7 +104,7 @@ spatial() {
 		fail "the low program was to keep 5 of 8 SMs"
 }
 
-# Launches 1 and 2 are on the lower stream; the next 8 must not wait for the end of launch 1.
+# Launches 1 and 2 are on the low-priority stream; the next 8 must not wait for the end of launch 1.
 streams() {
 	start_daemon --temporal
 	run_plain normal ranks ranks 1 800 2000
@@ -112,13 +118,13 @@ streams() {
 	[ "$(head -n 1 "$dir/order")" = '"launch": 3' ] || fail "the lower stream went first"
 }
 
-# words EVENT…: how many there were.
+# words EVENT…: prints how many such events there were.
 words() {
 	grep -cE "\"event\": \"($(echo "$@" | tr ' ' '|'))\"" "$dir/events" || :
 }
 
-# Whatever the machine does, a launch of the high program takes the device from at most one of the
-# low program's, and gives it back; one more may have arrived meanwhile.
+# Whatever the machine's load, a high-priority launch takes the device from at most one low-priority
+# launch and gives it back; one more may have arrived meanwhile.
 queue() {
 	start_daemon --temporal --set min_managed_us=1
 	mkfifo "$dir/end"
@@ -146,7 +152,7 @@ queue() {
 	[ "$(words begin)" -le $((2 * n + 4)) ] || fail "more than two words to tenants a launch"
 }
 
-# Each program beside one of high priority, and its results against those without heddle.
+# Runs each program beside a high-priority one and compares its results with those without heddle.
 faults() {
 	start_daemon
 	run high high tick --every-us 10000 --rounds 10 --check 1 --count 10000000
@@ -179,7 +185,7 @@ kill_one() { # PID
 	wait "$1" 2>/dev/null || :
 }
 
-# A tenant dies in each of the states: what the other computes stays right, and it ends.
+# A tenant dies in each of the states: the other's results stay right, and it ends normally.
 deaths() {
 	start_daemon --temporal
 	run low low mm $large --until "$dir/low.end"
@@ -219,7 +225,7 @@ daemon_killed() {
 	daemon_dies "mm $large" "mm $large"
 }
 
-# processes PATH: those whose command lines name it, but for the grep that looks.
+# processes PATH: prints the processes with this path in their command lines, except grep itself.
 processes() {
 	grep -sla -- "[/]${1#/}" /proc/[0-9]*/cmdline
 }
@@ -240,7 +246,7 @@ interrupted() {
 	! processes "$examples/cfd" || fail "a program is left"
 }
 
-# In each temporal word all 8 SMs are given up, in each spatial one some of them.
+# A temporal word revokes all 8 SMs, a spatial one some of them.
 often_preempted() { # TIMES temporal|spatial ROUNDS
 	start_daemon --set preempt="$2" --set min_managed_us=1 --set linger_max_us=1
 	tick="--every-us 3000 --rounds 10"
@@ -249,7 +255,8 @@ often_preempted() { # TIMES temporal|spatial ROUNDS
 	[ "$2" = temporal ] || has_event shrink || fail "nothing but whole preemptions"
 }
 
-# Nobody counts as late, however slow the machine is: SMs would change hands once more.
+# A long grace period, so that no tenant counts as late on a slow machine: SMs would change owners
+# once more.
 smid_begins() {
 	start_daemon --set min_managed_us=1 --set grace_us=10000000
 }

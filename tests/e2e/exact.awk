@@ -3,14 +3,15 @@
 #
 # usage: awk '{ print $4, $3, 1; print $5, $3, -1 }' WHERE | sort -k1,1n -k3,3n >MOVES
 #        awk -v sizes="N N ..." -v step=NS -f exact.awk MOVES MOVES
-# When blocks began and ended on which SM, while each SM was to have sizes[k] of them for `step` ns, one
-# size after the other and round again. The first reading finds when the sizes changed, by the time at
-# which most blocks fit to them; the second looks at the part of each step from its middle to nine
-# tenths of it. No SM ever has more blocks than its size there, and in the mean it has nine tenths of them
-# at least (blocks of a worker are apart by a claim). The first and the last steps do not count.
+# The input says when blocks started and ended on which SM, while each SM was to have sizes[k]
+# blocks for `step` ns, one size after the other, in a cycle. The first pass finds when the sizes
+# changed: the offset at which most blocks fit. The second pass checks each step from its middle to
+# nine tenths of it: no SM ever has more blocks than the size, and on average it has at least nine
+# tenths of them (a worker's blocks are separated by a claim). The first and last steps do not
+# count.
 BEGIN {
 	n = split(sizes, size, " ")
-	fine = 40 # places in a step at which it may begin
+	fine = 40 # number of offsets in a step that are tried as its start
 }
 FNR == 1 && NR > 1 { fit(); second = 1; first = 0 }
 !first { first = $1 }
@@ -45,7 +46,7 @@ function fit(   phase, k, sum, best, d) {
 		}
 	}
 }
-# account SM TIME: it has had there[SM] blocks since then[SM].
+# account SM TIME: the SM has had there[SM] blocks since then[SM].
 function account(sm, time,   from, k, begin, stop, want) {
 	from = then[sm]
 	then[sm] = time

@@ -2,12 +2,15 @@
 # Copyright 2026 The heddle authors
 #
 # usage: awk '{ print $4, $3, 1; print $5, $3, -1 }' WHERE | sort -k1,1n -k3,3n >MOVES
-#        awk -v sms=N -v sizes="N N ..." -v drains="NS NS ..." -v took="NS NS ..." -f guard.awk MOVES
-# MOVES says when blocks of a guard form began and ended on which SM. drains are the times at which all of
-# them had left, one less than there are sizes; took is how long each drain took from heddled's word on.
-# Grids of the form never overlap: from one drain to the next no SM ever has more blocks than that size.
-# A grid is full with 19 of 20 blocks, as relays take places. From when it is first full until it is told
-# to leave (the last one: until it is last full), it has nine tenths of its blocks in the mean at least.
+#        awk -v sms=N -v sizes="N N ..." -v drains="NS NS ..." -v took="NS NS ..." -f guard.awk
+#        MOVES
+# MOVES says when blocks of a guard form started and ended on which SM. drains are the times at
+# which all of them had left (one fewer than sizes); took is the time of each drain since heddled's
+# word.
+# Grids of the form never overlap: between two drains no SM ever has more blocks than the size. A
+# grid counts as full with 19 of 20 blocks, because relays take some places. From the time when it
+# is first full until the word to leave (for the last grid: until it is last full), it has on
+# average at least nine tenths of its blocks.
 BEGIN {
 	n = split(sizes, size, " ")
 	m = split(drains, drain, " ")

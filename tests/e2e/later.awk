@@ -2,9 +2,10 @@
 # Copyright 2026 The heddle authors
 #
 # usage: awk -v n=SMS -v need=SMS -f later.awk LOW HIGH
-# What bench/where wrote of a program of several launches, and of one launch of another that has so many
-# of the SMs. Each launch of the first that begins and ends while all blocks of the second run has to
-# be on all other SMs, by whatever numbers it knows them. Prints how many were; fails if it is less than two.
+# Reads the output of bench/where for a program with several launches, and for one launch of another
+# that has `need` of the SMs. Each launch of the first that starts and ends while all blocks of the
+# second run must be on all other SMs, by whatever numbers it knows them. Prints the number of such
+# launches; fails if there are fewer than two.
 FNR == 1 { files++ }
 files == 1 {
 	if (!($1 in first)) { first[$1] = $4; launches++ }

@@ -2,27 +2,28 @@
 # Copyright 2026 The heddle authors
 # shellcheck shell=sh
 #
-# For the tests that run real programs under heddle run and heddled. Sourced with $heddle, $heddled,
-# $examples (a folder) and $device (cpu or cuda) set; makes $dir, with all output, and a socket and
-# cache of its own. What is in $daemon and $pids is killed at the end, and after a failure the last
-# lines of what all wrote are shown, unless $told says that the script has told what was wrong; with
-# KEEP=FOLDER in the environment all of it stays there, and the event log.
+# Functions for tests that run real programs under heddle run and heddled. Sourced with $heddle,
+# $heddled, $examples (a folder) and $device (cpu or cuda) set; creates $dir for all output, with
+# its own socket and cache. At exit, the processes in $daemon and $pids are killed. After a failure,
+# the last lines of all outputs are shown, unless $told says that the script has reported the error
+# itself. With KEEP=FOLDER in the environment, everything is kept there, including the event log.
 # shellcheck disable=SC2154
 : "$heddle" "$heddled" "$examples" "$device"
 dir=$(mktemp -d)
 daemon='' pids=''
-# Where the virtual GPU is ten times as slow, in sanitizer builds, SCALE says how much of the work there is.
+# In sanitizer builds the virtual GPU is ten times as slow; there SCALE reduces the work.
 # shellcheck disable=SC2034
 large="--size large${SCALE:+ --scale $SCALE}"
 export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache" XDG_STATE_HOME="$dir/state"
-export HEDDLE_FORM_WAIT_MS=60000 # what is to be seen are managed launches, from the first on
+export HEDDLE_FORM_WAIT_MS=60000 # the tests need managed launches from the first launch on
 
-# heddled is first asked to end (it may own an MPS daemon), and goes on if it was stopped.
+# Asks heddled to end first (it may own an MPS daemon), and continues it if it was stopped.
 end() {
 	status=$?
 	# shellcheck disable=SC2086
 	kill -9 $pids ${low:-} ${high:-} 2>/dev/null || :
-	# In this order: SIGCONT takes away a SIGSTOP by which a leak checker looks at a process that ends.
+	# In this order: SIGCONT would cancel the SIGSTOP with which a leak checker inspects an
+	# ending process.
 	[ -z "$daemon" ] || { kill -CONT "$daemon" && kill "$daemon" && wait "$daemon"; } 2>/dev/null || :
 	[ "$status" = 0 ] || [ -n "${told:-}" ] ||
 		tail -n 5 "$dir"/*.out "$dir"/*.err "$dir"/daemon.log || :
@@ -40,7 +41,7 @@ fail() {
 	exit 1
 }
 
-# await SECONDS COMMAND…: until the command succeeds.
+# await SECONDS COMMAND…: waits until the command succeeds.
 await() {
 	tries=$(($1 * 50))
 	shift
@@ -58,7 +59,7 @@ start_daemon() { # OPTION...
 	await 60 "$heddle" status >"$dir/status" || fail "heddled does not come up"
 }
 
-# run PRIORITY NAME PROGRAM ARG…: in the background; its id in $started.
+# run PRIORITY NAME PROGRAM ARG…: starts it in the background; its process id in $started.
 run() {
 	priority=$1
 	name=$2
@@ -83,14 +84,15 @@ gone() {
 	grep -q 'heddled is gone' "$dir/low.err"
 }
 
-# Words to the launches of all tenants but the first: to leave all SMs, or some.
+# Counts words that revoke all or some SMs, for launches of all tenants except the first.
 preemptions() {
 	grep -E '"event": "(preempt|shrink)"' "$dir/events" | grep -vc '"tenant": 1,' || :
 }
 
-# often TIMES TICK LOW: programs with their arguments. A short kernel of high priority every so often,
-# beside a program of low priority, again until that was preempted so many times: each result of it
-# is compared with the host's. The daemon is started before.
+# often TIMES TICK LOW: TICK and LOW are programs with their arguments. Launches a short
+# high-priority kernel periodically beside a low-priority program, which is repeated until it has
+# been preempted TIMES times; each of its results is compared with the host's. Needs a running
+# daemon.
 # shellcheck disable=SC2086
 often() {
 	run high tick tick $2 --count 10000000
@@ -111,7 +113,8 @@ often() {
 	echo "$(preemptions) preemptions of $programs programs, results correct"
 }
 
-# where_begins PRIORITY NAME ARG…: bench/where of the folder $bench; its id in $started.
+# where_begins PRIORITY NAME ARG…: starts bench/where of the folder $bench; its process id in
+# $started.
 where_begins() {
 	priority=$1
 	name=$2
@@ -124,10 +127,10 @@ where_begins() {
 	await 60 grep -q ready "$dir/$name.out" || fail "$name does not begin"
 }
 
-# smids BLOCKS LOOPS HIGH_LOOPS NEED [NEED]: a program of low priority whose blocks take half an SM
-# each (and so does its relay, which stays where it is), beside one of high priority that needs so
-# many SMs, eight times, or beside that one and one of normal priority, each once. By %smid of all of
-# them: who had which SMs (where.awk). The daemon is started before.
+# smids BLOCKS LOOPS HIGH_LOOPS NEED [NEED]: runs a low-priority program whose blocks take half an
+# SM each (as does its relay, which stays where it is), beside a high-priority program that needs
+# NEED SMs, eight times, or beside that one and a normal-priority one, once each. The blocks' %smid
+# shows which program had which SMs (where.awk). Needs a running daemon.
 smids() {
 	where_begins low low --threads 256 --shared 114688 --blocks "$1" --loops "$2" --until "$dir/low.end"
 	low=$started
@@ -135,8 +138,9 @@ smids() {
 	loops=$3
 	shift 3
 	[ $# -gt 1 ] && count=1 || count=8
-	# Four blocks an SM, of which its own relay takes one place and the low one's two; two blocks an
-	# SM, of which the relays take one place each, and which find no room where the others are.
+	# Four blocks per SM, where the program's own relay takes one place and the low-priority
+	# one's two; two blocks per SM, where each relay takes one place, and which do not fit
+	# beside the others.
 	where_begins high high --blocks $(($1 * 4 - 3)) --shared 49152 --loops "$loops" \
 		--count "$count" --every-ms 30
 	pids=$started
@@ -160,10 +164,10 @@ smids() {
 		fail "SMs: see above"
 }
 
-# later_launches BLOCKS LOOPS HIGH_LOOPS NEED: twelve launches of a program of low priority, beside one
-# of high priority that needs so many SMs for long (later.awk). The daemon is started before. If the
-# high one comes just between two launches, or at the end of one, it has more SMs to spread over: then
-# once more.
+# later_launches BLOCKS LOOPS HIGH_LOOPS NEED: twelve launches of a low-priority program beside a
+# high-priority one that needs NEED SMs for a long time (later.awk). If the high-priority launch
+# arrives exactly between two launches or at the end of one, it has more SMs to spread over; then
+# the test is repeated once. Needs a running daemon.
 later_launches() {
 	launched=0 status=3
 	while [ "$status" = 3 ] && [ "$launched" -lt 12 ]; do
@@ -183,15 +187,15 @@ later_launches() {
 	[ "$status" = 0 ] || fail "SMs: see above"
 }
 
-# A number below $1, from a sequence that $seed decides, in $value.
+# Sets $value to a number below $1, from a sequence determined by $seed.
 random() {
 	seed=$(((seed * 1103515245 + 12345) % 2147483648))
 	# shellcheck disable=SC2034
 	value=$((seed / 65536 % $1))
 }
 
-# ends NAME ID [WHEN]: a program that goes on until it is told to end (--until $dir/NAME.end) is, and
-# ends well.
+# ends NAME ID [WHEN]: tells a program that runs until it is told to end (--until $dir/NAME.end) to
+# do so, and checks that it succeeds.
 ends() {
 	: >"$dir/$1.end"
 	wait "$2" || fail "the $1 program${3:+, $3}: $?"
@@ -199,9 +203,9 @@ ends() {
 	rm "$dir/$1.end"
 }
 
-# daemon_dies LOW HIGH: programs with their arguments, which go on until they are told to end. heddled
-# is killed once the low one is suspended; that goes on within a second (of a GPU; where the processors
-# are the device, they may be busy), and both end well. The daemon is started before.
+# daemon_dies LOW HIGH: programs with their arguments, which run until they are told to end. heddled
+# is killed once the low-priority one is suspended. That one continues within a second (on a GPU;
+# the virtual GPU's processors may be busy), and both succeed. Needs a running daemon.
 # shellcheck disable=SC2086
 daemon_dies() {
 	run low low $1 --until "$dir/low.end"

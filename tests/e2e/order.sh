@@ -3,8 +3,8 @@
 # Copyright 2026 The heddle authors
 #
 # usage: order.sh BUILD
-# HEDDLE_ORDER: a program under heddle gets forms that take blocks in that order, with correct results,
-# and each order has a form of its own in the cache.
+# HEDDLE_ORDER: a program under heddle gets forms that take blocks in that order, with correct
+# results, and the cache keeps a form for each order.
 set -eu
 heddle=$1/heddle heddled=$1/heddled examples=$1/examples device=cpu
 [ -x "$examples/mm" ] || {
@@ -15,12 +15,12 @@ heddle=$1/heddle heddled=$1/heddled examples=$1/examples device=cpu
 . "$(dirname "$0")/lib.sh"
 export HEDDLE_VGPU="order-$$"
 
-# forms TEXT: how many forms in the cache contain it.
+# forms TEXT: prints how many forms in the cache contain it.
 forms() {
 	grep -rl -- "$1" "$XDG_CACHE_HOME/heddle" 2>/dev/null | wc -l
 }
 
-# mm NAME: the matrix product under heddle.
+# mm NAME: runs the matrix product under heddle.
 mm() {
 	run normal "$1" mm --size small --repeat 2 --check last
 	wait "$started" || fail "mm, $1: status $?"

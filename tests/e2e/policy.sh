@@ -2,29 +2,36 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: policy.sh BUILD halves|greedy|split_whole|split_mixed|moved|resized|guard|asks|restless|orphan|exact|dies|nowhere|
-#	hangs
-# Policies as shared objects, with programs on the virtual GPU:
-#   halves  examples/policy/halves.c, built as its head says: of two programs side by side each has half
-#           of every SM, by the blocks' own word
-#   greedy  heddled's own: each has blocks by its share of the work, and then all for the one that is left
-#   split_whole  heddled's own: the program of high priority has a quarter of the SMs, the other one the rest
-#   split_mixed  likewise three quarters of the blocks on even SMs, and a quarter on odd ones
-#   moved   two programs change places, from half of the SMs to the other half, every 20 ms: each block
-#           runs once, and mostly where its program is at the time
-#   resized a launch gets more blocks an SM, fewer, and more while it runs, as SIGHUP changes what the
-#           policy is given: so many are there
-#   guard   a kernel of the guard form has 16, 4, 8, no and 16 blocks on each SM while it runs, by the
-#           blocks' own word
-#   asks    one that asks for the size of its shared memory has none or all
-#   restless one that has another number all the time ends nevertheless
-#   orphan  one that is kept to 4 blocks has all when heddled is gone
-#   exact   a launch that is resized all the time has exactly as many blocks on each SM as its quota, by
-#           the blocks' own word, once those that ran before are through
-#   dies    programs are killed as they grow: the others go on, and heddled says it
-#   nowhere programs that do not fit on an SM together: heddled says it, and each ends
-#   hangs   heddled ends, as its policy does not return; the programs go on, and are tenants of the next
-#           heddled, which does without the policy; every result is right
+# usage: policy.sh BUILD
+# halves|greedy|split_whole|split_mixed|moved|resized|guard|asks|restless|orphan|exact|dies|nowhere|
+#  hangs
+# Tests policies as shared objects, with programs on the virtual GPU. Where blocks were comes from
+# the blocks' own records.
+#   halves  examples/policy/halves.c, built as its head says: two programs side by side have half of
+#   every
+#           SM each
+#   greedy  built in: each program has blocks by its share of the work; the one that is left has all
+#   split_whole  built in: the high-priority program has a quarter of the SMs, the other one the
+#   rest
+#   split_mixed  the same with three quarters of the blocks on even SMs, and a quarter on odd ones
+#   moved   two programs swap halves of the SMs every 20 ms: each block runs once, and mostly where
+#   its
+#           program is at the time
+#   resized a launch gets more blocks per SM, fewer, and more again while it runs, as SIGHUP changes
+#   the
+#           policy's options: the SMs hold that many
+#   guard   a kernel in the guard form has 16, 4, 8, no and 16 blocks on each SM while it runs
+#   asks    a kernel that reads the size of its shared memory has no blocks or all
+#   restless a launch that is resized all the time ends nevertheless
+#   orphan  a launch limited to 4 blocks has all blocks when heddled is gone
+#   exact   a launch that is resized all the time has exactly its quota of blocks on each SM, once
+#   the
+#           blocks that ran before have ended
+#   dies    programs are killed as they grow: the others continue, and heddled reports it
+#   nowhere programs that do not fit on an SM together: heddled reports it, and each ends
+#   hangs   heddled ends because its policy does not return; the programs continue as tenants of the
+#   next
+#           heddled, which runs without the policy; every result is right
 set -eu
 build=$1
 what=$2
@@ -42,7 +49,7 @@ export HEDDLE_VGPU="policy-$$"
 # shellcheck source=tests/e2e/lib.sh
 . "$here/lib.sh"
 
-# The command in the example's head.
+# Runs the build command in the example's head comment.
 build_example() {
 	line=$(sed -n 's/^ \*\t\(cc .*\)/\1/p' "$source/examples/policy/halves.c")
 	# shellcheck disable=SC2086
@@ -65,9 +72,9 @@ halves() {
 	are_split "$(quotas 8 8)" "$(quotas 8 8)" halves
 }
 
-# Of two programs of which nothing is known yet each has blocks by its share of the work that is left, which is
-# half at first, until one is through. The first one works on while the second one starts, so its share is
-# computed from the event.
+# At first the policy knows nothing of the two programs, so each has blocks by its share of the
+# remaining work: about half, until one ends. The first one works while the second starts, so its
+# share is computed from the event.
 greedy() {
 	begin_two greedy
 	await 60 grep -q '"event": "shrink"' "$dir/events" || fail "no launch was told to keep fewer blocks"
@@ -93,7 +100,7 @@ are_halved() {
 		fail "no launch was told to keep 8 blocks on each of $sms SMs"
 }
 
-# quotas EVEN ODD: of each SM, one after the other.
+# quotas EVEN ODD: prints the quota of each SM in turn.
 quotas() {
 	awk -v n="$sms" -v even="$1" -v odd="$2" 'BEGIN { while (i < n) print (i++ % 2 ? odd : even) }' | tr '\n' ' '
 }
@@ -107,7 +114,8 @@ are_split() {
 	awk -v one="$1" -v two="$2" -f "$here/split.awk" "$dir/moves" "$dir/moves" || fail "$3: see above"
 }
 
-# The second program's launch arrives when blocks of the first one end, however slow they are here.
+# A long grace period: the second launch arrives when blocks of the first one end, however slow this
+# machine is.
 split_whole() {
 	two_programs split high --set grace_us=10000000 --set policy_options=whole=25
 	quarter=$((sms / 4))
@@ -121,14 +129,15 @@ split_mixed() {
 	are_split "$(quotas 12 4)" "$(quotas 4 12)" mixed=75
 }
 
-# begin_two POLICY [PRIORITY OPTION...]: two programs side by side, until $dir/one.end and two.end are there; the
-# priority is of the first.
+# begin_two POLICY [PRIORITY OPTION...]: starts two programs that run side by side until
+# $dir/one.end and two.end exist; PRIORITY is the first one's.
 begin_two() {
 	policy=$1 first=${2:-normal}
 	[ $# -lt 2 ] || shift
 	shift
 	start_daemon --policy "$policy" --set min_managed_us=1 "$@"
-	# 128 threads a block: an SM of 2048 threads holds 16. Alone the first one would run for 3 s.
+	# 128 threads per block: an SM of 2048 threads holds 16. Alone, the first program would run
+	# for 3 s.
 	where_begins "$first" one --threads 128 --blocks 20000 --loops 1 --us 20000 --until "$dir/one.end"
 	pids=$started
 	sms=$(sed -n 's/ready, \([0-9]*\) SMs/\1/p' "$dir/one.out")
@@ -144,7 +153,8 @@ end_two() {
 	! grep -q warning "$dir/daemon.log" || fail "heddled found something wrong with it"
 }
 
-# two_programs POLICY [PRIORITY OPTION...]: likewise, until each has ended 800 blocks beside the other.
+# two_programs POLICY [PRIORITY OPTION...]: the same, until each has finished 800 blocks beside the
+# other.
 two_programs() {
 	begin_two "$@"
 	await 60 have_ended 1 two || fail "the second one does not begin"
@@ -155,7 +165,7 @@ two_programs() {
 	end_two
 }
 
-# cells NAME: SMs and times of 5 ms in which blocks of the program began there.
+# cells NAME: lists the SMs and 5 ms intervals in which blocks of the program started.
 cells() {
 	awk '{ print $3, int($4 / 5000000) }' "$dir/$1.where" | sort -u >"$dir/$1.cells"
 }
@@ -192,13 +202,14 @@ moves_are() {
 	moves=$(grep -c '"event": "grow"' "$dir/events") && [ "$moves" -ge "$1" ]
 }
 
-# gives BLOCKS: from here on the policy gives each kernel so many blocks an SM.
+# gives BLOCKS: from here on the policy gives each kernel this many blocks per SM.
 gives() {
 	printf '[heddled]\nmin_managed_us = 1\npolicy = %s\npolicy_options = %s\n' "$dir/bad.so" \
 		"$1" >"$dir/etc/heddle/heddled.conf"
 }
 
-# ended NAME: how many blocks of this program have. It says so, also while heddled cannot know.
+# ended NAME: prints how many blocks of this program have ended, by the program's own count, which
+# does not need heddled.
 ended() {
 	sed -n 's/^\([0-9][0-9]*\) ended$/\1/p' "$dir/$1.out" | tail -n 1
 }
@@ -207,8 +218,8 @@ have_ended() { # N NAME
 	[ "$(ended "$2")" -ge "$1" ]
 }
 
-# await_blocks N: until, after the blocks that program "one" has on the SMs now, each of N blocks on every SM has
-# run four more.
+# await_blocks N: waits until, after the blocks that are on the SMs now, program "one" has run four
+# more for each of N blocks on every SM.
 await_blocks() {
 	before=$(ended one)
 	await 60 have_ended $((${before:-0} + sms * (16 + 4 * $1))) one || fail "the program does not go on"
@@ -225,7 +236,7 @@ resized() {
 	mkdir -p "$dir/etc/heddle"
 	gives 2
 	start_daemon --config-root "$dir"
-	# While there are two, they tell of their launches.
+	# While there are two programs, they report their launches.
 	where_begins normal beside --threads 32 --blocks 1 --loops 1000 --count 100000 --every-ms 200
 	beside=$started
 	pids=$beside
@@ -250,8 +261,8 @@ resized() {
 		fail "sizes: see above"
 }
 
-# Workers of one that came to an SM and left at once, and those that ran a block: by heddled's count of
-# the hardware blocks launched for it (one of which is the relay), and by the blocks' own word.
+# Prints how many workers came to an SM and left at once, and how many ran a block: from heddled's
+# count of hardware blocks launched (one of which is the relay), and from the blocks' own records.
 comings() {
 	stayed=$(awk '{ print $3, $6, $7 }' "$dir/one.where" | sort -u | wc -l)
 	launched=$(sed -n 's/.*"event": "finish", "tenant": 2,.*"hardware_blocks": \([0-9]*\),.*/\1/p' "$dir/events")
@@ -261,8 +272,8 @@ comings() {
 	[ $((left * 2)) -le "$stayed" ] || fail "more than half as many left at once as stayed"
 }
 
-# guard_begins POLICY_OPTIONS ARG…: a program whose kernel has the guard form, beside one that has a
-# block of its own for as long. DEVICE=cuda: on a GPU, which this script has for itself.
+# guard_begins POLICY_OPTIONS ARG…: starts a program whose kernel has the guard form, beside a
+# program that keeps one block running as long. DEVICE=cuda: on a GPU that no other program uses.
 guard_begins() {
 	device=${DEVICE:-cpu}
 	mps=off long="1 --us 4000000000" shape="--blocks 20000 --loops 1 --us 20000 --until $dir/one.end"
@@ -273,7 +284,8 @@ guard_begins() {
 	gives "$1"
 	shift
 	start_daemon --config-root "$dir" --mps $mps
-	# It lasts, as its launches that come late would have an SM to themselves.
+	# The neighbour needs a single long launch: while a later launch of it has not arrived, the
+	# first program would have an SM to itself.
 	# shellcheck disable=SC2086
 	where_begins normal beside --threads 32 --blocks 1 --loops ${LONG:-$long}
 	beside=$started
@@ -292,8 +304,8 @@ has_left_again() {
 	[ "$(drains | wc -l)" -gt "$left" ]
 }
 
-# stays BLOCKS: until so many blocks on each SM have run for a while. On a GPU, where blocks are short, that is a
-# second, or four drains (one takes as long as a block).
+# stays BLOCKS: waits until that many blocks per SM have run for a while. On a GPU, where blocks are
+# short, this is a second, or four drains (one takes as long as a block).
 stays() {
 	if [ "$device" = cpu ]; then
 		[ "$1" = 0 ] || await_blocks "$1"
@@ -304,8 +316,8 @@ stays() {
 		END { s = 4 * ns / 1e9; print (s > 1 ? s : 1) }')"
 }
 
-# guard_gets BLOCKS [EVENT]: the policy gives the launch that many blocks an SM. heddled tells it so by
-# EVENT, and the launch leaves, unless the event is a grant.
+# guard_gets BLOCKS [EVENT]: the policy gives the launch that many blocks per SM. heddled tells it
+# so with EVENT, and the launch leaves, unless the event is a grant.
 guard_gets() {
 	left=$(drains | wc -l)
 	gives "unranked=$1"
@@ -318,14 +330,14 @@ guard_gets() {
 	stays "$1"
 }
 
-# guard_ends SIZES: between the times at which it had left it had so many blocks on each SM.
+# guard_ends SIZES: between its drains, the launch had these numbers of blocks on each SM.
 guard_ends() {
 	: >"$dir/one.end"
 	wait "$started" || fail "the program: $?"
 	[ "$device" != cpu ] || kill "$beside"
 	wait "$beside" 2>/dev/null || [ "$device" = cpu ] || fail "the program beside it: $?"
 	pids=
-	# By the device's clock, as the blocks have it (CLOCK_WRAP in bench/where.c).
+	# In the device's time, as the blocks record it (CLOCK_WRAP in bench/where.c).
 	drains=$(drains | sed -n 's/.*"device_drained_ns": [0-9]*\([0-9]\{15\}\),.*/\1/p' | tr '\n' ' ')
 	[ -n "$1" ] || return 0
 	took=$(drains | sed -n 's/.*"handover_ns": \([0-9]*\),.*/\1/p' | tr '\n' ' ')
@@ -345,7 +357,7 @@ guard() {
 	guard_ends "16 4 8 16"
 }
 
-# heddled dies while the launch is kept to 4 blocks: then it has all that fit.
+# heddled dies while the launch is limited to 4 blocks: then it has all that fit.
 orphan() {
 	guard_begins unranked=16 --guard 1
 	stays 16
@@ -360,8 +372,8 @@ orphan() {
 		fail "it did not get all"
 }
 
-# More shared memory would not go unseen: 0 or all. (An H100's SM has room for four of its blocks: their
-# barrier's number is in a register, which takes all 16 that a block can have.)
+# The kernel would notice additional shared memory, so it gets 0 blocks or all. (An H100's SM holds
+# four of its blocks: the barrier's number is in a register, so each block takes all 16 barriers.)
 asks() {
 	[ "${DEVICE:-cpu}" = cpu ] || : "${SHAPE:=--blocks 125000 --loops 2000000}"
 	guard_begins unranked=16 --asks 1
@@ -377,8 +389,9 @@ asks() {
 	! grep -qE '"event": "(shrink|grow)", "tenant": 2,' "$dir/events" || fail "it was told a count"
 }
 
-# Another size each few ms: it leaves again and again, and gets on. LEAVES: so many times at least; one that
-# heddled waits for although it is away leaves a few times, and then no more.
+# The size changes every few ms: the launch leaves again and again, and makes progress. It leaves at
+# least LEAVES times. A launch that heddled waited for although it had left would leave only a few
+# times.
 restless() {
 	leaves=${LEAVES:-15}
 	[ "${DEVICE:-cpu}" = cpu ] || leaves=${LEAVES:-5}
@@ -396,7 +409,7 @@ has_left_times() {
 	[ "$(drains | wc -l)" -ge "$1" ]
 }
 
-# DEVICE=cuda: on a GPU, which one program has for itself. STEP: ms between resizes.
+# DEVICE=cuda: on a GPU that no other program uses. STEP: ms between resizes.
 exact() {
 	device=${DEVICE:-cpu}
 	step=500 mps=off shape='--blocks 90000 --loops 3000'
@@ -404,10 +417,10 @@ exact() {
 	step=${STEP:-$step}
 	cp "$build/tests/sched/policy_bad.so" "$dir/bad.so"
 	chmod 755 "$dir/bad.so"
-	# Each growth has a stream, and so a channel, for as long as any of its workers stays.
+	# Each growth needs a stream, and so a channel, until all its workers have left.
 	export CUDA_DEVICE_MAX_CONNECTIONS=32
 	start_daemon --policy "$dir/bad.so" --set "policy_options=sizes=$step" --set min_managed_us=1 --mps $mps
-	# While there are two, they tell of their launches.
+	# While there are two programs, they report their launches.
 	where_begins normal beside --threads 32 --blocks 1 --loops 1000 --count 100000 --every-ms 2000
 	beside=$started
 	pids=$beside
@@ -430,8 +443,8 @@ exact() {
 		"$dir/one.moves" || fail "sizes: see above"
 }
 
-# Programs are killed right after they were given more blocks on each SM, by which another was shrunk or
-# not; that one goes on.
+# Programs are killed right after they got more blocks on each SM, with or without shrinking another
+# program; that one continues.
 dies() {
 	cp "$build/tests/sched/policy_bad.so" "$dir/bad.so"
 	chmod 755 "$dir/bad.so"
@@ -473,7 +486,7 @@ goes_on() {
 	[ "$(finishes)" -gt $((finished + 2)) ]
 }
 
-# Three programs of which two have room on an SM together: heddled says so, and the third waits.
+# Three programs, two of which fit on an SM together: heddled reports it, and the third waits.
 nowhere() {
 	start_daemon --policy greedy --set min_managed_us=1
 	for name in one two three; do

@@ -3,9 +3,10 @@
 # Copyright 2026 The heddle authors
 #
 # usage: profile.sh BUILD
-# What heddled learns of real programs' kernels, as heddle profile has it: shapes with what was
-# predicted and measured, inputs as the program's parameters are, rows by user; and across heddleds that
-# end, are killed, cannot read or write their file, or keep nothing.
+# Tests what heddled learns about real programs' kernels, as heddle profile shows it: shapes with
+# predictions and measurements, inputs that match the program's parameters, rows by user. Also tests
+# this across heddled processes that end, are killed, cannot read or write their file, or keep
+# nothing.
 set -eu
 build=$1
 heddle=$build/heddle heddled=$build/heddled examples=$build/examples device=cpu
@@ -20,7 +21,7 @@ export HEDDLE_VGPU="profile-$$"
 . "$(dirname "$0")/lib.sh"
 db=$XDG_STATE_HOME/heddle/heddled.db
 
-# asks PYTHON [OPTION...]: whether that holds of the list; k has the kernels by name.
+# asks PYTHON [OPTION...]: the expression must hold for the list; k has the kernels by name.
 asks() {
 	what=$1
 	shift
@@ -51,11 +52,12 @@ asks 'p["kernels"] == [] and p["file"] is None'
 launch va --size small
 launch va --size trivial
 launch va --size trivial
-# The first launch could not be predicted, the second shape could; the third launch had run before.
+# The first launch could not be predicted, the second one's shape could; the third launch's shape
+# had run before.
 asks 'k["va"]["launches"] == 3 and k["va"]["predictions"] == 1 and k["va"]["error_mean"] >= 0'
 asks 'sorted((s["launches"], s["predicted_ns"] is None) for s in k["va"]["shapes"]) == [(1, True), (2, False)]'
 asks 'all(s["measured_ns"] > 0 and s["mean_ns"] > 0 and s["threads"] == 256 for s in k["va"]["shapes"])'
-# a, b and c have n floats of four bytes each.
+# a, b and c are arrays of n floats (four bytes each).
 asks 'all(s["inputs"][0:3] == 3 * [4 * s["inputs"][3]] and s["inputs"][3] > 0 for s in k["va"]["shapes"])'
 asks 'k["va"]["curve"] and all(c["block_ns"] > 0 for c in k["va"]["curve"]) and k["va"]["claim"] >= 1'
 asks 'k["va"]["uid"] == '"$(id -u)"' and k["va"]["sms"] == 8'
@@ -64,7 +66,7 @@ asks 'list(k) == ["mm"]' mm
 asks 'list(k) == []' nosuch
 "$heddle" profile va | grep -q '^va  *3  *2 ' || fail "as text: $("$heddle" profile va)"
 
-# Another user is told of that user's own, which is nothing. (root is told of all.)
+# Another user sees only that user's own kernels, here none. (root sees all.)
 if [ "$(id -u)" = 0 ] && setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$heddle"; then
 	chmod 755 "$dir"
 	chmod 666 "$HEDDLE_SOCKET"
@@ -72,7 +74,8 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid=65534 --regid=65534 --clear-groups test
 	[ "$(cat "$dir/nobody.out")" = 'nothing is known' ] || fail "nobody: $(cat "$dir/nobody.out")"
 fi
 
-# Another heddled knows it, whether this one ends or is killed; and the tool, while none runs.
+# The next heddled knows the data, whether this one ends or is killed; so does heddle profile while
+# none runs.
 stop_daemon
 [ "$(stat -c %a "$db")" = 600 ] || fail "others may read $db"
 asks 'k["va"]["launches"] == 3 and k["mm"]["launches"] == 1 and p["file"] == "'"$db"'"'
@@ -86,7 +89,7 @@ await 60 kept || fail "nothing is written while heddled runs"
 stop_daemon -KILL
 asks 'k["va"]["launches"] == 4'
 
-# What is no store is left alone, and costs one line.
+# A file that is not a store is left alone, with one log line.
 echo nonsense >"$db"
 start_daemon --set min_managed_us=1
 launch va --size trivial
@@ -97,7 +100,7 @@ stop_daemon
 "$heddle" profile >"$dir/none.out" 2>&1 && fail "read from nonsense: $(cat "$dir/none.out")"
 grep -q 'not a database' "$dir/none.out" || fail "why is not told: $(cat "$dir/none.out")"
 
-# It cannot be written any more: one line, and heddled goes on.
+# If the store cannot be written, heddled logs one line and continues.
 cp "$dir/whole" "$db"
 start_daemon --set min_managed_us=1
 mkdir "$db-journal"
@@ -109,7 +112,7 @@ stop_daemon
 rmdir "$db-journal"
 [ "$(grep -c 'not saved' "$dir/daemon.log")" = 1 ] || fail "not one line of that"
 asks 'k["va"]["launches"] == 3 and len(k) == 2'
-# Once it can be, what could not be written is.
+# Once the store is writable again, the missing data is written.
 start_daemon --set min_managed_us=1
 mkdir "$db-journal"
 for program in nn pf; do launch "$program" --size trivial; done
@@ -124,7 +127,7 @@ rm -rf "$XDG_STATE_HOME"
 start_daemon --set min_managed_us=1 --set state=off
 launch va --size trivial
 asks 'k["va"]["launches"] == 1'
-# Other sizes in one process.
+# Several sizes in one process.
 launch va --calibrate --scale 0.05
 asks 'len(k["va"]["shapes"]) == 4 and all(s["inputs"][0:3] == 3 * [4 * s["inputs"][3]] for s in k["va"]["shapes"])'
 stop_daemon

@@ -3,12 +3,13 @@
 # Copyright 2026 The heddle authors
 #
 # usage: profile_program.sh BUILD kept|points|refused
-# heddle profile -- PROG on the virtual GPU:
-#   kept     which points of a kernel's curve there are, of a program that launches it once and of one that
-#            launches it often; that the curve is in the store, and a heddled with policy greedy has it
-#   points   kernels that have one point, or none, and those of another device
-#   refused  what is said of programs that cannot be profiled
-# No time is compared: the virtual GPU's are those of an interpreter.
+# Tests heddle profile -- PROG on the virtual GPU:
+#   kept     the points of a kernel's curve, for a program that launches it once and for one that
+#   launches
+#            it often; the curve is in the store, and a heddled with policy greedy uses it
+#   points   kernels with one point or none, and kernels of another device
+#   refused  the messages for programs that cannot be profiled
+# No times are compared: on the virtual GPU they are those of an interpreter.
 set -eu
 build=$(cd "$1" && pwd)
 what=$2
@@ -25,7 +26,8 @@ done
 db=$XDG_STATE_HOME/heddle/heddled.db
 export HEDDLE_VGPU="profile-program-$$"
 
-# holds PYTHON: of the last result; k has the kernels that heddle launches now, by name.
+# holds PYTHON: the expression must hold for the last result; k has the kernels that heddle now
+# launches, by name.
 holds() {
 	python3 -c '
 import json, sys
@@ -33,7 +35,7 @@ p = json.load(open(sys.argv[1]))
 k = {k["name"]: k for k in p["kernels"] if k.get("current", True)}
 def counts(k): return [q["per_sm"] for q in k["points"]]
 def pruned(points, time):
-    # By the rule as it is written: a point stays if all with fewer blocks take longer.
+    # The documented rule: a point stays if all points with fewer blocks take longer.
     return [any(o[time] <= q[time] for o in points[:i]) for i, q in enumerate(points)]
 sys.exit(not eval(sys.argv[2]))' "$dir/profile.out" "$1" || fail "not so: $1: $(cat "$dir/profile.out")"
 }
@@ -44,7 +46,7 @@ profile() { # OPTION... -- PROG...
 	[ ! -s "$dir/profile.err" ] || fail "it says: $(cat "$dir/profile.err")"
 }
 
-# refused STATUS TEXT ARG...: fails so, saying so.
+# refused STATUS TEXT ARG...: the command must fail with this status and message.
 refused() {
 	expect=$1 text=$2 status=0
 	shift 2
@@ -61,14 +63,14 @@ of() {
 }
 
 kept() {
-	# Once in a run: as many runs as there are counts, three times.
+	# With one launch per run: three runs for each block count.
 	profile --runs 100 -- "$examples/nn" --size small --scale 0.7
 	holds 'p["runs"] >= 3 * k["nn"]["fit"] and p["missing"] == p["unmeasured"] == 0 and list(k) == ["nn"]'
 	holds "$(of nn)"
 	holds 'k["nn"]["kept"] and k["nn"]["unbounded"] is None and p["file"] == "'"$db"'"'
 	[ "$(stat -c %a "$db")" = 600 ] || fail "others may read $db"
 
-	# Often: few runs are enough. Both are kept.
+	# With many launches per run, few runs are enough. Both curves are kept.
 	profile -- "$examples/mm" --size small --repeat 20
 	holds "$(of mm)"
 	holds 'p["runs"] <= 3 and p["missing"] == 0'
@@ -77,11 +79,12 @@ kept() {
 	holds '[q["pruned"] for q in k["mm"]["curve"]] == pruned(k["mm"]["curve"], "block_ns")'
 	before=$("$heddle" profile mm | grep 'by blocks on it')
 
-	# A heddled with policy greedy has it as it was kept, and refines it.
+	# A heddled with policy greedy reads the stored curve and refines it.
 	start_daemon --policy greedy --set min_managed_us=1
 	"$heddle" profile mm >"$dir/profile.out"
 	grep -qF "$before" "$dir/profile.out" || fail "heddled has another curve than $before: $(cat "$dir/profile.out")"
-	# A launch that waits as it begins teaches nothing: on a busy machine the first ones may.
+	# A launch that waits when it starts teaches nothing, and on a busy machine the first ones
+	# may wait.
 	for i in 1 2 3 4 5 6 7 8 9 10; do
 		"$heddle" run --device cpu -- "$examples/mm" --size small >"$dir/mm.out" || fail "mm"
 		"$heddle" profile mm >"$dir/profile.out"
@@ -89,7 +92,7 @@ kept() {
 	done
 	! grep -qF "$before" "$dir/profile.out" || fail "$i launches change nothing of $before"
 	refused 1 'would overwrite the profile' --device cpu -- "$examples/nn" --size trivial
-	# Another store is nobody's business.
+	# With another store, the running heddled's store does not matter.
 	profile --store "$dir/other.db" --runs 1 -- "$examples/nn" --size trivial
 	holds 'p["file"] == "'"$dir"'/other.db" and p["runs"] == 1 and p["missing"] == 2'
 	kill "$daemon"
@@ -99,18 +102,19 @@ kept() {
 
 points() {
 	profile --store "$dir/other.db" --runs 1 -- "$examples/nn" --size trivial
-	# A grid of one block on each SM has one count.
+	# A grid of one block per SM has one possible count.
 	holds 'k["nn"]["blocks"] == k["nn"]["sms"] and counts(k["nn"]) == [1]'
 	"$heddle" profile --device cpu --store "$dir/other.db" --runs 1 -- "$examples/nn" --size trivial >"$dir/one.out"
 	grep -q 'one point: the grid has no more blocks than the device has SMs' "$dir/one.out" || fail "$(cat "$dir/one.out")"
-	# Another device: what was known is said, and stays.
+	# On another device: the command reports the earlier profile and keeps it.
 	HEDDLE_VGPU="$HEDDLE_VGPU-4,sms=4" "$heddle" profile --device cpu --store "$dir/other.db" -- "$examples/nn" \
 		--size trivial >"$dir/other.out" 2>&1 || fail "$(cat "$dir/other.out")"
 	grep -q 'had it for another device only: heddle virtual GPU, 8 SMs' "$dir/other.out" || fail "$(cat "$dir/other.out")"
 	"$heddle" profile --json --store "$dir/other.db" >"$dir/profile.out"
 	holds 'sorted(k["sms"] for k in p["kernels"]) == [4, 8]'
 
-	# Kernels of which heddle has the guard form alone are measured as others; others have none, and a reason.
+	# Kernels with only the guard form are measured like others; other kernels have no curve and
+	# a reason.
 	profile -- "$build/tests/shim/shim_prog" outcomes 2 24 30
 	holds 'not k["early"]["unbounded"] and counts(k["early"]) == [1, 2, 3] and counts(k["mix"])[-1] in (1, 3)'
 	holds '{"no_room", "cooperative", "not_rewritten"} <= {r["reason"] for r in p["reasons"]}'
@@ -125,7 +129,8 @@ refused_all() {
 	refused 1 'no launch ended within the 1 s of --budget-s' --device cpu --budget-s 1 -- sleep 1000
 	HEDDLE_VGPU="$HEDDLE_VGPU-1,sms=1" refused 1 'none of 1 launch was managed.*fewer than two blocks' --device cpu \
 		--runs 1 -- "$build/bench/where" --threads 128 --shared 204800 --blocks 100 --loops 10 --out "$dir/where"
-	# A copy: a file that others may write, as in a checkout with umask 002, is refused for that.
+	# A private copy: a file that others may write, as in a checkout with umask 002, would be
+	# refused for that reason instead.
 	(umask 077 && cat "$0" >"$dir/script")
 	refused 1 'not a database' --device cpu --store "$dir/script" -- true
 	refused 2 '--socket: a program is profiled by a heddled of its own' --socket s --device cpu -- true

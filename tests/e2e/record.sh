@@ -3,9 +3,10 @@
 # Copyright 2026 The heddle authors
 #
 # usage: record.sh WHERE [PROGRAM...]
-# The example programs recorded on DEVICE (cpu: the virtual GPU; cuda), and what was recorded run again:
-# plain, preempted, and as one launch with the program before it. Each leaves what it left in its program.
-# WHERE is a build folder or what ./run dist made. On cuda the programs of the CUDA runtime, too.
+# Records the example programs on DEVICE (cpu: the virtual GPU; cuda) and runs the recorded kernels
+# again: plain, preempted, and in one launch with the previous program's. Each must leave the same
+# memory as in its program. WHERE is a build folder or the output of ./run dist. On cuda, also the
+# programs of the CUDA runtime.
 set -eu
 where=$1
 shift

@@ -3,21 +3,21 @@
 # Copyright 2026 The heddle authors
 #
 # usage: replay.sh BUILD [CASE...]
-# Programs on the virtual GPU leave an event log, and heddle sim --replay repeats it: its decisions are
-# those of heddled, byte for byte. Without a CASE, all of them:
-#   hpf        a program of high priority that launches often preempts one of low priority
-#   temporal   likewise, wholly
-#   ffs        two programs in turns, by weight; one of them gets another weight and priority
+# Programs on the virtual GPU leave an event log, and heddle sim --replay reproduces heddled's
+# decisions byte for byte. Without a CASE, all of them:
+#   hpf        a high-priority program that launches often preempts a low-priority one
+#   temporal   the same with full preemption
+#   ffs        two programs take turns by weight; the weight and priority of one change
 #   greedy     two programs share each SM
 #   none       two programs without control
 #   shared     a policy from a shared object halves each SM; its log is refused without the file
-#   split      a policy of heddle's that is a shared object, with options
-#   opaque     a program whose launches heddled cannot steer, of high priority
+#   split      one of heddle's own policies in a shared object, with options
+#   opaque     a high-priority program with launches that heddled cannot steer
 #   killed     a program is killed while it is suspended, another one while it runs
-#   again      heddled is killed and comes again under two programs: both logs, the first cut off
+#   again      heddled is killed and restarted under two programs: both logs, the first truncated
 #   reloaded   heddled gets another policy while two programs run
 #   records    heddled has records of the kernels from an earlier run
-#   planted    another policy, and a changed line: the first difference is named with its line
+#   planted    another policy, and a changed line: the first difference is reported with its line
 set -eu
 build=$1
 shift
@@ -39,7 +39,7 @@ stop_daemon() {
 	daemon=
 }
 
-# replays CASE [OPTION...]: the log.
+# replays CASE [OPTION...]: replays the log, which must give the same decisions.
 replays() {
 	name=$1
 	shift
@@ -49,8 +49,8 @@ replays() {
 	echo "$name: $(sed -n 's/^.*: \([0-9]* inputs.*\)/\1/p' "$dir/replay.out")"
 }
 
-# has CASE EVENT...: the log has one of these events at least, or the case shows nothing. Which of them,
-# depends on how busy the machine is.
+# has CASE EVENT...: the log must have at least one of these events; otherwise the case shows
+# nothing. Which of them occurs depends on the machine's load.
 has() {
 	name=$1
 	shift
@@ -60,7 +60,8 @@ has() {
 	fail "$name: none of these events is in the log: $*"
 }
 
-# beside PRIORITY COMMAND...: until mm has done a launch, beside the command, which the function awaits.
+# beside PRIORITY COMMAND...: runs the command beside mm, waits for it, and ends mm after at least
+# one launch.
 # shellcheck disable=SC2086
 beside() {
 	run "$1" mm mm $large --until "$dir/mm.end"
@@ -72,7 +73,7 @@ beside() {
 	low=
 }
 
-# program PRIORITY NAME PROGRAM ARG...: until it ends.
+# program PRIORITY NAME PROGRAM ARG...: runs a program to its end.
 program() {
 	run "$@"
 	wait "$started" || fail "$2: $?"
@@ -147,7 +148,7 @@ case_split() {
 
 case_opaque() {
 	start_daemon --set opaque_us=1000
-	# A graph that was captured is launched as it is.
+	# A captured graph is launched unchanged, so heddled cannot steer it.
 	beside low run_opaque
 	stop_daemon
 	has opaque opaque
@@ -233,7 +234,7 @@ case_records() {
 	replays records
 }
 
-# The log of hpf, which must not come out under ffs, nor with another number of SMs in one action.
+# The log of hpf must not replay under ffs, nor with a different number of SMs in one action.
 case_planted() {
 	[ "${last:-}" = hpf ] || case_hpf
 	cp "$dir/events" "$dir/good"

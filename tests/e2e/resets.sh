@@ -3,13 +3,16 @@
 # Copyright 2026 The heddle authors
 #
 # usage: resets.sh WHERE [later|race]...
-# Programs whose context ends (cudaDeviceReset), and that go on in the next one. WHERE is a build folder or
-# what ./run dist made.
-#   later  a program of low priority beside one of high priority: in its third context and later its launches
-#          are preempted, it is one tenant all the time, and its results are right
-#   race   another thread of it launches while contexts end: it goes on, and its results are right (on the
-#          virtual GPU alone: natively a driver may not allow that)
-# Without a case: all. DEVICE in the environment: cpu (default), the virtual GPU; cuda, this machine's GPU.
+# Tests programs whose context ends (cudaDeviceReset) and that continue in the next one. WHERE is a
+# build folder or the output of ./run dist.
+#   later  a low-priority program beside a high-priority one: from its third context on its launches
+#   are
+#          preempted, it is one tenant all the time, and its results are right
+#   race   a second thread launches while contexts end: the program continues, and its results are
+#   right
+#          (only on the virtual GPU: a real driver may not allow that)
+# Without a case: all. DEVICE in the environment: cpu (default), the virtual GPU; cuda, this
+# machine's GPU.
 set -eu
 where=$1
 shift
@@ -26,12 +29,12 @@ done
 export HEDDLE_VGPU="resets-$$"
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-# On a GPU, kernels that take long enough to be managed. On the virtual GPU they are short, as all of their
-# work is processor time; there heddled manages short ones, too.
+# On a GPU, the kernels run long enough to be managed. On the virtual GPU they are short, because
+# all their work is CPU time; there min_managed_us is 1.
 long='--loops 30' managed=1
 [ "$device" = cpu ] || long='--loops 20000' managed=4000
 
-# begins US OPTION...: a disturber every so often, and the low program.
+# begins US OPTION...: starts a disturber that launches every US, and the low-priority program.
 begins() {
 	start_daemon --set min_managed_us=$managed
 	run high tick tick --every-us "$1" --rounds 10 --count 10000000
@@ -52,7 +55,7 @@ stop() {
 	rm -f "$dir/events"
 }
 
-# words: to launches of the low program, to leave all SMs, or some.
+# words: counts the words that revoke all or some SMs from the low-priority program's launches.
 words() {
 	tenant=$(sed -n 's/.*"event": "join", "tenant": \([0-9]*\),.*"name": "reset".*/\1/p' "$dir/events" | tail -n 1)
 	grep -Ec "\"event\": \"(preempt|shrink)\", \"tenant\": ${tenant:-none}," "$dir/events" || :
@@ -84,7 +87,7 @@ race() {
 		echo "race: not on $device"
 		return
 	fi
-	export HEDDLE_FORM_WAIT_MS=20 # where something always runs, forms come late
+	export HEDDLE_FORM_WAIT_MS=20 # while a kernel always runs, forms become ready late
 	begins 100000 --race --rounds 1
 	await 60 grep -q 'context 8 has ended' "$dir/low.out" || fail "the low program does not go on"
 	ends low "$low" "with a thread that launches while contexts end"

@@ -2,8 +2,9 @@
 # Copyright 2026 The heddle authors
 #
 # usage: awk '{ print $4, 1; print $5, -1 }' WHERE | sort -n | awk -v levels="N N N" -f resized.awk
-# When a program's blocks began and ended: so many of them were on the device at once, in this order. Twice as many
-# blocks have to begin at each level; a level counts from nine tenths of it on.
+# Reads when a program's blocks started and ended. Checks that the number of blocks on the device
+# reached these levels, in this order. Twice as many blocks must start at each level; a level is
+# reached at nine tenths of it.
 BEGIN { n = split(levels, level, " ") }
 NR == 1 { begin = last = $1 }
 {

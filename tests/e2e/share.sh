@@ -3,10 +3,11 @@
 # Copyright 2026 The heddle authors
 #
 # usage: share.sh WHERE
-# examples/share.c on DEVICE (cpu: the virtual GPU; cuda, under MPS), twice beside each other under heddled --policy greedy: the first
-# has every SM, shrinks to half of each as the second comes, and grows again as that leaves. Blocks
-# leave the GPU meanwhile, and every result is right. Without heddled it runs with all that fit. WHERE is a
-# build folder or what ./run dist made. BLOCKS, ROUNDS: the first one's work.
+# Runs two instances of examples/share.c on DEVICE (cpu: the virtual GPU; cuda, under MPS) beside
+# each other under heddled --policy greedy. The first has every SM, shrinks to half of each when the
+# second arrives, and grows again when that leaves. Blocks leave the GPU meanwhile, and every result
+# is right. Without heddled it runs with all blocks that fit. WHERE is a build folder or the output
+# of ./run dist. BLOCKS, ROUNDS: the first one's work.
 set -eu
 where=$1
 heddle=$where/bin/heddle examples=$where/lib/heddle/examples
@@ -35,14 +36,14 @@ export HEDDLE_VGPU="share-$$"
 # shellcheck source=tests/e2e/lib.sh
 . "$here/lib.sh"
 
-# share NAME BLOCKS: in the background; its id in $started.
+# share NAME BLOCKS: starts it in the background; its process id in $started.
 share() {
 	LD_LIBRARY_PATH=${driver:-${LD_LIBRARY_PATH-}} "$examples/share" "$device" "$ptx" "$2" "$rounds" \
 		>"$dir/$1.out" 2>"$dir/$1.err" &
 	started=$!
 }
 
-# told NAME LINE TEXT: that line of the program's output begins so.
+# told NAME LINE TEXT: that line of the program's output starts with TEXT.
 told() {
 	sed -n "$2p" "$dir/$1.out" | grep -q "^$3 blocks on an SM"
 }
@@ -56,7 +57,7 @@ places=$(sed -n '1s/.*, \([0-9]*\) in all$/\1/p' "$dir/alone.out")
 half=$((all / 2))
 
 start_daemon --policy greedy --mps "$mps"
-# Where heddled has its MPS; heddle run would say so.
+# heddled's MPS folder; heddle run would set it.
 [ "$mps" = off ] || export CUDA_MPS_PIPE_DIRECTORY="$dir/mps-pipe"
 share one "$blocks"
 one=$started
@@ -74,7 +75,7 @@ pids=
 for name in one two; do
 	grep -q ' 0 of [0-9]* results wrong$' "$dir/$name.out" || fail "$name: wrong results"
 done
-# As it grew, no more blocks of it were on the GPU than it was allowed: half of all places.
+# When it grew, it had no more blocks on the GPU than it was allowed: half of all places.
 present=$(sed -n 's/.*"event": "grow", "tenant": 1,.* "present": \([0-9]*\),.*/\1/p' "$dir/events" | head -n 1)
 case $present in
 "" | 0) fail "the first one is not seen on the GPU as it grows" ;;

@@ -3,9 +3,9 @@
 # Copyright 2026 The heddle authors
 #
 # usage: shares.sh BUILD WEIGHT...
-# Programs with these weights, all with work all the time, under the policy ffs on the virtual GPU: each
-# has the device for its share of the time, within POINTS (2) of a hundred, also when the weights are
-# changed while they run; each result is right.
+# Programs with these weights, which always have work, run under the policy ffs on the virtual GPU.
+# Each has the device for its share of the time, within POINTS (2) percentage points, also when
+# weights change during the run; each result is right.
 set -eu
 build=$1
 shift
@@ -20,7 +20,7 @@ export HEDDLE_VGPU="shares-$$"
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# are_right: what each has had is what it is entitled to.
+# are_right: each program's time so far matches its share.
 are_right() {
 	"$heddle" ps --json | python3 -c '
 import json, sys
@@ -33,7 +33,8 @@ for t in tenants:
 sys.exit(wrong > 0 or len(tenants) != n)' "${POINTS:-2}" $#
 }
 
-# Counted from when all have their forms, and are set; over some rounds.
+# settle WEIGHT: restarts the measurement when all programs have their forms, and waits for some
+# rounds.
 settle() {
 	"$heddle" set 1 -w "$1" || fail "set"
 	sleep "${SECONDS_OF_TURNS:-8}"

@@ -3,8 +3,9 @@
 # Copyright 2026 The heddle authors
 #
 # usage: sim.sh BUILD
-# Two programs on the virtual GPU leave an event log, and heddle sim reads it: the same programs,
-# as many launches, each measured and run to its end, under every policy. A broken line of the log is named.
+# Two programs on the virtual GPU leave an event log, and heddle sim reads it: under every policy it
+# has the same programs and the same number of launches, each measured and run to its end. A broken
+# line of the log is reported.
 set -eu
 build=$1
 heddle=$build/heddle heddled=$build/heddled examples=$build/examples device=cpu

@@ -2,9 +2,10 @@
 # Copyright 2026 The heddle authors
 #
 # usage: awk -v one="QUOTA..." -v two="QUOTA..." -f split.awk MOVES MOVES
-# MOVES has when blocks of two programs began and ended, in the order of time: time, 1 or 2 for the program, SM, and
-# 1 or -1 (the ends of a time first). In the middle half of the time in which both ran, each had at most so many
-# blocks at once on each SM as the lists say, and at some time half as many at least (relays take places, too).
+# MOVES has the times when blocks of two programs started and ended, sorted: time, program (1 or 2),
+# SM, and 1 or -1 (at equal times, ends first). In the middle half of the time in which both ran,
+# each had at most its quota of blocks on each SM, and at some time at least half of it (relays take
+# places, too).
 NR == FNR {
 	if (!($2 in first)) first[$2] = $1
 	last[$2] = $1

@@ -3,15 +3,18 @@
 # Copyright 2026 The heddle authors
 #
 # usage: tenants.sh WHERE [TIMES]
-# Under heddled --policy greedy 2 to 16 programs come at random times, and some are killed at random
-# times: the others end, with the right results; heddled lives, and has no tenant and no launch left.
-# So TIMES times (1). WHERE is a build folder or what ./run dist made. In the environment:
+# Under heddled --policy greedy, 2 to 16 programs start at random times, and some are killed at
+# random times. The others end with right results; heddled keeps running, and has no tenant and no
+# launch left. Repeats this TIMES times (1). WHERE is a build folder or the output of ./run dist. In
+# the environment:
 #   DEVICE  cpu (default): the virtual GPU; cuda: this machine's GPU, where MPS says whether heddled
-#           runs MPS (off). Under MPS a client that is killed may take others with it, by CUDA's own
-#           rules: those may end with an error, never with a wrong result
-#   SEED    of all that is random; it is printed
-#   N       programs (2 to 16, at random)
-#   SIZE    of their inputs (small), REPEAT: launches of each (at most; 4), SPREAD: ms in which they come (2000)
+#           runs MPS (off). By CUDA's rules, a killed MPS client may end others with it: these may
+#           fail
+#           with an error, never with a wrong result
+#   SEED    of all random choices; it is printed
+#   N       number of programs (2 to 16, random)
+#   SIZE    of their inputs (small), REPEAT: maximum launches of each (4), SPREAD: ms in which they
+#   start (2000)
 set -eu
 where=$1
 times=${2:-1}
@@ -41,8 +44,8 @@ export HEDDLE_VGPU="tenants-$$"
 . "$(dirname "$0")/lib.sh"
 spread=${SPREAD:-2000} repeat=${REPEAT:-4}
 
-# plan COUNT: what happens, a line each in the order of time: ms, begin or kill, which program. One in
-# three is killed, and at least one of them lives.
+# plan COUNT: prints the events in order of time, one per line: ms, begin or kill, program. One
+# program in three is killed, and at least one survives.
 plan() {
 	i=0
 	while [ "$i" -lt "$1" ]; do
@@ -59,7 +62,7 @@ plan() {
 	sort -n "$dir/unsorted" >"$dir/plan"
 }
 
-# begins WHICH: any program, of any weight of work; its id in pid_WHICH.
+# begins WHICH: starts a random program with a random amount of work; its process id in pid_WHICH.
 begins() {
 	# shellcheck disable=SC2086
 	set -- "$1" $programs
@@ -90,7 +93,7 @@ happens() {
 			continue
 		fi
 		eval "pid=\$pid_$which"
-		# It may have ended by itself.
+		# It may already have ended.
 		if runs "$pid"; then
 			kill -9 "$pid" && : >"$dir/t$which.killed"
 			killed_pids="$killed_pids$pid "
@@ -106,7 +109,7 @@ has_ended() {
 	! runs "$1"
 }
 
-# judges WHICH: a program that was started.
+# judges WHICH: checks a program that was started.
 judges() {
 	which=$1
 	eval "pid=\$pid_$which"
@@ -135,7 +138,8 @@ no_tenants() {
 	[ "$("$heddle" ps)" = "no tenants" ]
 }
 
-# Launches that heddled saw, of programs that were not killed, and that neither finished nor were given up.
+# Prints how many launches heddled saw, of programs that were not killed, that neither finished nor
+# were dropped.
 launches_left() {
 	awk -F '[ ,]+' -v killed=" $killed_pids" 'function value(key,   i) {
 			for (i = 1; i < NF; i++) if ($i == "\"" key "\":") return $(i + 1)
@@ -168,7 +172,8 @@ one_time() {
 	kill -0 "$daemon" || fail "heddled died"
 	await 60 no_tenants || fail "a tenant is left: $("$heddle" ps)"
 	await 60 no_launches || fail "$(launches_left) launches are left"
-	# No fault: so many kernels do not fit on an SM together; a program was killed while it connected.
+	# These lines are no errors: that many kernels do not fit on an SM together; a program was
+	# killed while it connected.
 	! grep -v -e 'does not fit on an SM' -e 'refused pid .* No such process' "$dir/daemon.log" | grep -E 'illegal transition|warning' ||
 		fail "heddled found something wrong"
 	echo "$n programs: $right ended with right results, $killed killed${MPS:+, $disturbed disturbed under MPS}"
@@ -184,7 +189,7 @@ while [ "$time" -lt "$times" ]; do
 	one_time
 	time=$((time + 1))
 done
-# By the engine's words to launches: it has taken blocks away and given others.
+# The event log must show that the engine took blocks away and gave others.
 for word in 'shrink|preempt' 'grow|grant'; do
 	count=$(grep -cE "\"event\": \"($word)\"" "$dir/events" || :)
 	echo "$count times $word"

@@ -2,8 +2,8 @@
 # Copyright 2026 The heddle authors
 #
 # usage: awk -F '[ ,]+' -f unnoticed.awk EVENTS
-# How often a launch of tenant 2 grew while more of its workers were present than the shrink before
-# had left it (and its relay): they had not noticed that yet.
+# Counts how often a launch of tenant 2 grew while more of its workers were present than the
+# previous shrink (and its relay) allowed: they had not noticed the shrink yet.
 function value(key,   i) {
 	for (i = 1; i < NF; i++)
 		if ($i == "\"" key "\":")

@@ -2,17 +2,19 @@
 # Copyright 2026 The heddle authors
 #
 # usage: awk -v n=SMS -v need=SMS[,SMS] [-v least=LAUNCHES] [-v own=1] -f where.awk LOW HIGH [HIGH]
-# What bench/where wrote of a program that gave up SMs (two blocks of it fill one), and of one or two
-# that got them, each as many as `need` says. Of each high launch within low's, and of two at once as
-# of one, from when it is on the last of its SMs until it ends:
+# Reads the output of bench/where for a program that gave up SMs (two of its blocks fill one), and
+# for one or two programs that got them, as many as `need` says. Checks each high launch that ran
+# during a low one, and two simultaneous ones together, from the time when it is on the last of its
+# SMs until it ends:
 #   it has as many SMs as it needs, and shares none;
-#   no block of low begins on them, but for one that was claimed ahead of the word (the other worker
-#   of that SM has left, or there were no room);
-#   blocks of low begin on every other SM (of launches in which as many as ten an SM could).
-# own: the programs number SMs by themselves, as under MPS. Then how many each has is looked at alone
-# (their blocks are such that none finds room beside those of another), and an SM on which one block
-# of low begins has been given up.
-# Prints what it saw; fails if too little was to be seen.
+#   no block of low starts on them, except one that was claimed before the word (the other worker of
+#   that
+#   SM has left, or there would be no room);
+#   blocks of low start on every other SM (in launches long enough for ten per SM).
+# own: the programs number SMs independently, as under MPS. Then only the number of each program's
+# SMs is checked (none of their blocks fits beside another's), and an SM on which one block of low
+# starts counts as given up.
+# Prints what it saw; fails if there was too little to see.
 BEGIN { least = least ? least : 3; split(need, needs, ","); files = 0 }
 FNR == 1 { files++ }
 files == 1 {
@@ -28,20 +30,20 @@ files == 1 {
 	if ($5 > last[k]) last[k] = $5
 	if (!((k, $3) in on)) { on[k, $3] = $4; count[k]++ }
 	if ($4 < on[k, $3]) on[k, $3] = $4
-	if (on[k, $3] > settled[k]) settled[k] = on[k, $3] # blocks are written in the order of their numbers
+	if (on[k, $3] > settled[k]) settled[k] = on[k, $3] # blocks are listed by number
 }
 function bad(text) { print "FAIL " text; failed = 1 }
-# What low did while k, and other unless it is "", had their SMs.
+# Checks what low did while k, and other unless it is "", had their SMs.
 function judge(k, other,   j, sm, from, to, taken, during, keeps, began, given_up, relays) {
 	from = settled[k] > settled[other] ? settled[k] : settled[other]
 	to = other == "" || last[k] < last[other] ? last[k] : last[other]
 	taken = need_of[k] + need_of[other]
 	for (j = 1; j <= lows; j++)
 		during += low_start[j] > from && low_start[j] < to
-	# Over before all its workers had come, on a machine that is busy otherwise.
+	# On a busy machine the launch was over before all its workers had arrived.
 	if (during < 10 * n) { brief++; return }
 	if (other == "") alone++; else together++
-	# Of two blocks an SM, the relay may have one of the SMs to itself.
+	# With two blocks per SM, the relay may have one of the SMs to itself.
 	if (count[k] + count[other] > taken || count[k] + count[other] < taken - (other != ""))
 		bad("on " count[k] + count[other] " SMs, and needs " taken)
 	for (sm = 0; sm < n && !own; sm++)
@@ -51,7 +53,8 @@ function judge(k, other,   j, sm, from, to, taken, during, keeps, began, given_u
 	relays = taken - count[k] - count[other]
 	for (sm in began) {
 		given_up = own ? began[sm] == 1 : (k, sm) in on || (other, sm) in on
-		# The relay's SM, of which no block tells: one that was claimed ahead may begin there, too.
+		# The SM of the relay, which no record names: a block claimed early may start there,
+		# too.
 		if (!given_up && began[sm] == 1 && relays > 0) { relays--; given_up = 1 }
 		if (given_up) late += began[sm]
 		else keeps++

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Every fault of kernels together is a whole sentence, in the words of each front end. */
+/* Tests that every error of running kernels together is a complete sentence in the terms of each
+ * front end. */
 #include "unit.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@ static void says(const struct host_fault *f, bool numbered, const char *text, co
 	strbuf_finish(&h);
 }
 
-/* No name of a template is left, whether there is a set or none. */
+/* No placeholder of a template is left, with or without a set of terms. */
 static void all(void **state)
 {
 	for (unsigned code = HOST_OK + 1; code < HOST_CODES; code++)

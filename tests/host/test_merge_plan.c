@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Who of the workers of a merged launch belongs to which kernel, and what is refused. */
+/* Tests which workers of a merged launch belong to which kernel, and which plans are refused. */
 #include "unit.h"
 
 #include "host/merged.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define SMS        10
-#define OWN_PER_SM 16 /* workers of one kernel alone */
+#define OWN_PER_SM 16 /* workers per SM of a kernel alone */
 
 static struct host_merge_shape shapes[3];
 static struct pass_merged form;
@@ -36,7 +36,7 @@ static enum host_merge_status plan_of(const struct host_merging *merging, unsign
 	return host_merge_plan(merging, &all, own, n, shapes, SMS, ret, ret_which, &needed);
 }
 
-/* Kernels of the workers 0, 1 ..., as the device reckons (merge.h). */
+/* Counts the kernels of workers 0, 1, ... as the device computes them (merge.h). */
 static void count_kinds(const struct host_merge_plan *p, unsigned n, uint32_t count[3])
 {
 	memset(count, 0, 3 * sizeof(*count));
@@ -82,7 +82,7 @@ static void partitions(void **state)
 	} cases[] = {
 		{{1, 1, 1}, 9, {3, 3, 3}},
 		{{1, 3, 0}, 40, {10, 30, 0}},
-		{{1, 3, 0}, 10, {3, 7, 0}}, /* 2.5 and 7.5: the first one first */
+		{{1, 3, 0}, 10, {3, 7, 0}}, /* 2.5 and 7.5: the first kernel is rounded up */
 		{{1, 39, 0}, 40, {1, 39, 0}},
 		{{1, 1000000, 0}, 40, {1, 39, 0}},
 		{{1000000, 1, 1}, 40, {38, 1, 1}},
@@ -107,8 +107,8 @@ static void partitions(void **state)
 	}
 }
 
-/* Of any stretch of workers about the due part belongs to the kernel: where they go is up to the
- * hardware, which takes them by number. */
+/* In any range of workers, each kernel has about its share: the hardware places workers in the
+ * order of their numbers. */
 static void neighbours(void **state)
 {
 	struct host_merging merging = {.order = CTL_PARTITION, .share = {1, 3}};
@@ -137,7 +137,7 @@ static void by_sm(void **state)
 	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.merge.upto[0], 2); /* of ten SMs */
 	assert_int_equal(p.merge.upto[1], 10);
-	merging.order = CTL_MIXED; /* a round of five does not go into four */
+	merging.order = CTL_MIXED; /* a pattern of five does not fit into four */
 	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.merge.upto[0], 1);
 	assert_int_equal(p.merge.upto[1], 4);
@@ -165,7 +165,7 @@ static void too_few(void **state)
 	assert_int_equal(plan_of(&merging, 2, 2, &p, &which), HOST_MERGE_OK);
 }
 
-/* Blocks that may all wait for each other. */
+/* Kernels whose blocks may all wait for each other. */
 static void together(void **state)
 {
 	struct host_merging merging = {.order = CTL_STEAL, .yield_every = 3};
@@ -178,7 +178,8 @@ static void together(void **state)
 	assert_true(!p.together[0] && p.together[1] && p.together[2]);
 	shapes[1].shape.grid[0] = 31;
 	assert_int_equal(plan_of(&merging, 3, 4, &p, &which), HOST_MERGE_TOO_FEW);
-	/* Natively they are never there at once: they wait for lower ones at most. */
+	/* A native launch cannot hold all these blocks at once, so they can at most wait for lower
+	 * ones. */
 	shapes[1].fits = false;
 	assert_int_equal(plan_of(&merging, 3, 4, &p, &which), HOST_MERGE_OK);
 	assert_true(!p.together[1] && p.together[2]);
@@ -192,7 +193,7 @@ static void together(void **state)
 	assert_int_equal(plan_of(&merging, 3, 4, &p, &which), HOST_MERGE_OK);
 }
 
-/* Launches of their own, and what the merged one leaves them. */
+/* Own launches, and the workers that the merged launch leaves them. */
 static void own(void **state)
 {
 	struct host_merging merging = {.order = CTL_STEAL, .own = 2, .share = {1, 3}};
@@ -201,7 +202,8 @@ static void own(void **state)
 
 	blocks(1000, 1000, 1000);
 	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
-	assert_int_equal(p.workers, 20); /* half of the places: one kernel of two */
+	/* half of the places, since one of two kernels remains in the merged launch */
+	assert_int_equal(p.workers, 20);
 	assert_int_equal(p.own[0].workers, 0);
 	assert_int_equal(p.own[1].workers, OWN_PER_SM * SMS);
 	merging.workers_per_sm = 3;
@@ -219,7 +221,8 @@ static void own(void **state)
 	assert_int_equal(plan_of(&merging, 2, 8, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 20);
 	assert_int_equal(p.merge.upto[1], 20);
-	/* SMs 0 and 1 are the first one's; of the others the first launch's workers leave. */
+	/* SMs 0 and 1 belong to the first kernel; on the others, the workers of the first launch
+	 * leave. */
 	merging = (struct host_merging){.order = CTL_APART, .own = 2, .share = {1, 4}};
 	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 40);
@@ -230,7 +233,7 @@ static void own(void **state)
 	merging.help_others = true;
 	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_NO_HELP);
 	assert_int_equal(which, 1);
-	/* Blocks that may all wait for each other come from one launch. */
+	/* Blocks that may all wait for each other must come from one launch. */
 	merging = (struct host_merging){.order = CTL_STEAL, .own = 2};
 	blocks(1000, 10, 10);
 	form.of[1].rising_order = true;

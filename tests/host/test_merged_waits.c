@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Merged launches beside a neighbour that occupies the SMs of one kernel: launches hand out no block
- * until the neighbour leaves, or until workers of other SMs may serve the kernel. A driver of this
- * test's own runs the launches. */
+/* Tests merged launches beside a neighbour that occupies the SMs of one kernel: launches hand out
+ * no blocks until the neighbour leaves, or until workers of other SMs may serve the kernel. The
+ * test's own fake driver runs the launches. */
 #include "host/merged.h"
 
 #include "unit.h"
@@ -16,7 +16,8 @@ static struct {
 	struct ctl_block block[2];
 	struct ctl_turns turns;
 	uint64_t turns_at;
-	/* so many launches get no worker for kernel 1; with CTL_HELP, if `helps` is set, none does */
+	/* number of launches that get no worker for kernel 1; with CTL_HELP and `helps`, none is
+	 * without */
 	unsigned busy, launches;
 	bool helps;
 	uint32_t flags; /* of the last launch */
@@ -121,7 +122,7 @@ static CUresult run(enum ctl_order order, unsigned busy, bool helps, struct host
 	return host_merged_run(&cu, &all, NULL, 2, shapes, &merging, &plan, &d, ret);
 }
 
-/* Each order, with neighbours that stay for a while, and for ever. */
+/* Each order, with neighbours that stay for a while or for ever. */
 static void waits(void **state)
 {
 	static const unsigned busy[] = {0, 1, 2, 7, 9, 12, 15};
@@ -133,18 +134,19 @@ static void waits(void **state)
 		assert_int_equal(run(CTL_MIXED, busy[i], false, &s), CUDA_SUCCESS);
 		assert_int_equal(s.launches, MAX(busy[i] + 1, 2));
 	}
-	/* They never leave: then workers on other SMs serve the kernel. */
+	/* If they never leave, workers on other SMs serve the kernel. */
 	assert_int_equal(run(CTL_APART, 1000000, true, &s), CUDA_SUCCESS);
 	assert_true(s.launches > 2);
 	assert_true(dev.flags & CTL_HELP);
 	assert_int_equal(run(CTL_MIXED, 1000000, true, &s), CUDA_SUCCESS);
 	assert_true(dev.flags & CTL_HELP);
-	/* Soon over: the kernels keep their own SMs. */
+	/* If they leave soon, the kernels keep their own SMs. */
 	assert_int_equal(run(CTL_APART, 3, true, &s), CUDA_SUCCESS);
 	assert_false(dev.flags & CTL_HELP);
 }
 
-/* Where no neighbour can be the cause, a launch without a block is an error, at once. */
+/* If no neighbour can be the cause, a launch that hands out no block is an error, reported at
+ * once. */
 static void stalls(void **state)
 {
 	struct host_merged_stats s;

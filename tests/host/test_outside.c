@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Loads of what nobody writes while the kernel runs, in a kernel that others' tasks run beside. */
+/* Tests loads from memory that is constant during the kernel, in a kernel that runs beside other
+ * programs' tasks. */
 #include "unit.h"
 
 #include "host/outside.h"
@@ -33,7 +34,7 @@ static void test_loads(void **state)
 	assert_int_equal(diags.errors, 0);
 	assert_int_equal(host_leave_const(m), 0);
 	ptx_print(m, &out);
-	assert_non_null(strstr(out.at, "ld.global.nc.u32")); /* constants alone are left so */
+	assert_non_null(strstr(out.at, "ld.global.nc.u32")); /* only loads of constants remain so */
 	strbuf_finish(&out);
 	assert_int_equal(host_leave_nc(m), 0);
 	out = (struct strbuf){0};

@@ -3,9 +3,10 @@
 # Copyright 2026 The heddle authors
 #
 # usage: all-selftest.sh BUILD
-# all.sh and the pieces that take DEVICE=cpu, on the virtual GPU, beside a heddle that is wrong in one way
-# of weaving and hangs in another: both are found and named; a verdict is kept, and made anew only when
-# asked; parts of a piece are together the whole; and a piece that FOR cuts off has no verdict.
+# Tests all.sh, and the pieces that support DEVICE=cpu, on the virtual GPU, with a heddle that gives
+# wrong results in one way of weaving and hangs in another: both are found and reported. A verdict
+# is kept and renewed only on request; the parts of a piece together are the whole; a piece that FOR
+# interrupts has no verdict.
 set -eu
 build=$1
 here=$(cd "$(dirname "$0")" && pwd)
@@ -23,13 +24,14 @@ fail() {
 	exit 1
 }
 
-# A folder as ./run dist makes them, whose heddle is $dir/heddle.
+# A folder like the output of ./run dist, with $dir/heddle as its heddle.
 dist=$dir/dist
 mkdir -p "$dist/bin" "$dist/lib/heddle/tests" "$dist/lib/heddle/examples"
 ln -s "$dir/heddle" "$build/heddled" "$dist/bin/"
 ln -s "$build/kernels" "$dist/lib/heddle/kernels"
 ln -s "$build/tests/gen/gen" "$build/tests/rt/tasks_same" "$dist/lib/heddle/tests/"
-# heddle [WRONG]: it runs the build's; wrong in two ways, or right. Its commit is one without changes.
+# heddle [WRONG]: creates a heddle that runs the build's, with both faults or none. Its commit is
+# reported as unmodified.
 heddle() {
 	cat >"$dir/heddle" <<-END
 		#!/bin/sh
@@ -43,7 +45,7 @@ heddle() {
 	chmod +x "$dir/heddle"
 }
 
-# all STATUS NAME...: runs all.sh, which must end so; what it prints goes to $dir/said.
+# all STATUS NAME...: runs all.sh, which must end with this status; its output goes to $dir/said.
 all() {
 	want=$1 got=0
 	shift

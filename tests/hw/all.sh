@@ -3,15 +3,16 @@
 # Copyright 2026 The heddle authors
 #
 # usage: all.sh WHERE OUT [NAME[@k/n][=SECONDS]...]
-# The tests of this folder one after the other on this machine's GPU, in pieces of a few minutes, each
-# with a limit, so that a hang costs no more than that. WHERE: what ./run dist made, or a build folder;
-# OUT gets NAME.log of each, and NAME.kept with more of some that failed. NAME@k/n is the k-th of n parts
-# of forms, virtual, woven, tasks or generated.
-# A piece that has ended with a verdict is not run again at the same commit and device: STATE (OUT/state)
-# has a line for each. AGAIN=1 runs it again. FOR=SECONDS: no piece begins after so long, and the one
-# that runs then is ended and has no verdict; call it again to go on. Exit status 3: pieces are left.
-# PROGRAMS=DIR: programs, too (programs.sh). DEVICE=cpu: the virtual GPU, to try this script, for pieces
-# that take it. Prints a line for each piece, and the last lines of what failed.
+# Runs the tests of this folder in turn on this machine's GPU, in pieces of a few minutes, each with
+# a timeout, so that a hang costs no more than that. WHERE: the output of ./run dist, or a build
+# folder. OUT gets NAME.log for each piece, and NAME.kept with more data for some that failed.
+# NAME@k/n is the k-th of n parts of forms, virtual, woven, tasks or generated.
+# A piece with a verdict is not run again at the same commit and device: STATE (OUT/state) has a
+# line for each. AGAIN=1 runs it again. FOR=SECONDS: after this time no further piece starts, and
+# the running one is ended without a verdict; call the script again to continue. Exit status 3:
+# pieces are left. PROGRAMS=DIR: also runs programs (programs.sh). DEVICE=cpu: the virtual GPU, to
+# try this script, for pieces that support it. Prints a line for each piece, and the last lines of
+# failed ones.
 set -u
 where=$1
 out=$2
@@ -66,7 +67,7 @@ run_test() { # NAME
 	esac
 }
 
-# A process of its own, which timeout can end.
+# A separate process, which timeout can end.
 if [ "${ALL_ONE:-}" ]; then
 	run_test "$1"
 	exit
@@ -78,12 +79,12 @@ heddle=$where/bin/heddle
 	exit 2
 }
 tested="$(about_commit "$heddle") on $(about_device "$heddle" "$device")"
-# A commit with changes does not say which.
+# The commit does not identify a modified tree, so add a checksum.
 case $tested in *-dirty\ *) tested="$tested, heddle $(cksum <"$heddle" | cut -d' ' -f1)" ;; esac
 echo "$tested"
 since=$(date +%s)
 
-# left: seconds until no more may begin; empty: no end.
+# left: prints the seconds until no more pieces may start; empty: no limit.
 left() {
 	[ -z "${FOR:-}" ] || echo $((since + FOR - $(date +%s)))
 }

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# What a program's output is compared by when only a row of it is kept: programs.sh.
-# digest: numbers with a fraction or an exponent are taken out of the text; the text without them goes to
-# the file `shape`. Printed are how many there were, and of these in at most 16 parts, one behind the
-# other, the sum and the sum of magnitudes: "3 1.5/1.5 -2/2 …".
-# compare: -v other=LINE, a line as digest prints it, and the input another one. Prints close if the parts'
-# sums differ by 1e-4 of the magnitudes at most, or by 1e-6 a number (errors, remainders); else differs.
+# Reduces a program's output so that it can be compared when only one row of it is stored: used by
+# programs.sh.
+# digest: removes numbers with a fraction or an exponent from the text and writes the rest to the
+# file `shape`. Prints how many numbers there were and, for at most 16 consecutive parts of them,
+# the sum and the sum of magnitudes: "3 1.5/1.5 -2/2 …".
+# compare: -v other=LINE, a line that digest printed; the input is another one. Prints close if the
+# parts' sums differ by at most 1e-4 of the magnitudes, or by 1e-6 per number (errors, remainders);
+# else differs.
 
 function abs(x) { return x < 0 ? -x : x }
 

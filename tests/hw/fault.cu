@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A program of the runtime API that goes wrong: fault pointer|trap|none. Prints the result codes of
- * all that follows, the same whoever runs it. */
+/* A program of the runtime API with an error: fault pointer|trap|none. Prints the result codes of
+ * all later calls, which must be the same natively and under heddle. */
 #include <cstdio>
 #include <cstring>
 

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# faults.sh BUILD: a program of the runtime API with a bad pointer or a trap gets the same results on
-# the GPU under heddle as without. (The virtual GPU has not what the runtime asks of a driver.)
+# usage: faults.sh BUILD
+# A program of the runtime API with a bad pointer or a trap gets the same results on the GPU under
+# heddle as without. (The virtual GPU lacks the driver features that the runtime needs.)
 set -eu
 build=$1
 fault=$build/tests/hw/fault

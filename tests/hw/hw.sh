@@ -2,35 +2,48 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: hw.sh WHERE forms|merged|virtual|woven|tasks|generated|random|ops|programs|pair|daemon-killed|kills
+# usage: hw.sh WHERE
+# forms|merged|virtual|woven|tasks|generated|random|ops|programs|pair|daemon-killed|kills
 #        [N] [on|off]
-# What e2e.sh and tests/exec show on the virtual GPU, on this machine's: WHERE is a build folder or what
-# ./run dist made; without a GPU, skipped. DEVICE=cpu: on the virtual GPU, to try this script. on|off: with
-# MPS or without.
+# Runs the tests of e2e.sh and tests/exec on this machine's GPU. WHERE is a build folder or the
+# output of ./run dist. Skipped without a GPU. DEVICE=cpu: on the virtual GPU, to try this script.
+# on|off: with or without MPS.
 #   forms          every kernel of kernels/list.txt (or those that FILTER matches), plain and in its
-#                  preemptible form, on the same data: JOBS (8) at a time, LIMIT (30) seconds each. ORDER
+#                  preemptible form, on the same data: JOBS (8) at a time, LIMIT (30) seconds each.
+#                  ORDER
 #                  (row, column, hilbert): the order in which the form takes blocks
-#   merged         pairs of them as one launch, compared with each alone; likewise (FILTER aside)
-#   virtual        each of them with its body put into another kernel, a field at a time; likewise
+#   merged         pairs of them as one launch, compared with each alone; same settings except
+#   FILTER
+#   virtual        each kernel with its body in another kernel, a field at a time; same settings
 #   woven          PAIRS (60) random pairs of them from SEED (1), each merged, fused vertically and
-#                  horizontally, woven, woven with --branches and with --unsliced (WAYS: of these, what
-#                  matches); likewise
-#   tasks          each of them as tasks of a pool: JOBS (4) processes at a time, LIMIT (120) seconds each
-#   generated      N (40) pairs of random programs from SEED (1), merged, fused and woven, every pair in
+#                  horizontally, woven, woven with --branches and with --unsliced (WAYS: a pattern
+#                  that
+#                  selects some of these); same settings
+#   tasks          each kernel as tasks of a pool: JOBS (4) processes at a time, LIMIT (120) seconds
+#   each
+#   generated      N (40) pairs of random programs from SEED (1), merged, fused and woven, every
+#   pair in
 #                  every way: JOBS (8) at a time, LIMIT (30) seconds each
-#   random         N (10000) random programs from SEED (1), plain and in their preemptible form, 30 a
-#                  module, JOBS (14) processes at a time; one that stands still for LIMIT (30) seconds is
-#                  told and ended, and the next goes on behind it
-#   ops            every form of every exact instruction against the virtual GPU: JOBS (8) processes, all of
-#                  them within LIMIT (120) seconds; what differs goes to the file TSV (ops.tsv). Then every
-#                  matrix product against exact sums and a bound: how near it came, and how many have the bits
-#                  of the virtual GPU, for each in ops-sums.tsv. With DEVICE=cpu needs no GPU, and compares
-#                  that with itself
-#   programs       all example programs on both APIs, as they are and under heddle, results checked
-#   pair           a running program is preempted by another; both correct
-#   daemon-killed  heddled dies while a tenant is suspended: that goes on within a second
-#   kills          N times, one of six running programs is killed somewhere; the others stay correct
-# PART=k/n: of forms, virtual, woven, tasks and generated the k-th of n parts.
+#   random         N (10000) random programs from SEED (1), plain and in their preemptible form, 30
+#   per
+#                  module, JOBS (14) processes at a time; one that stalls for LIMIT (30) seconds is
+#                  reported
+#                  and ended, and the test continues with the next
+#   ops            every form of every exact instruction against the virtual GPU: JOBS (8)
+#   processes, all of
+#                  them within LIMIT (120) seconds; differences go to the file TSV (ops.tsv). Then
+#                  every
+#                  matrix product against exact sums and a bound: how close it came, and how many
+#                  have the
+#                  bits of the virtual GPU, for each in ops-sums.tsv. With DEVICE=cpu it needs no
+#                  GPU and
+#                  compares the virtual GPU with itself
+#   programs       all example programs on both APIs, natively and under heddle, results checked
+#   pair           a running program is preempted by another; both results are correct
+#   daemon-killed  heddled dies while a tenant is suspended: the tenant continues within a second
+#   kills          N times, one of six running programs is killed at a random point; the others stay
+#   correct
+# PART=k/n: the k-th of n parts of forms, virtual, woven, tasks or generated.
 set -eu
 where=$1
 what=$2
@@ -53,8 +66,8 @@ heddled=$(dirname "$heddle")/heddled here=$(dirname "$0")
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../e2e/lib.sh"
 
-# kernels SCRIPT ARG...: a script over the list, with its limits. One stream a process: half of the time
-# that a context takes is for its channels.
+# kernels SCRIPT ARG...: runs a script over the list, with its limits. One hardware channel per
+# process: creating channels is half of the time that a context takes.
 kernels() {
 	script=$1 told=1
 	shift
@@ -63,7 +76,8 @@ kernels() {
 }
 
 forms() {
-	# Few workers: a large GPU claims grids this small at once, and nothing would be stopped.
+	# Few workers: a large GPU would claim such small grids at once, leaving no blocks to
+	# preempt.
 	export VARIANTS="${VARIANTS:---yield-every 1 --total-workers 2
 --yield-every 5 --total-workers 3 --chunk 2
 --yield-every 7 --chunk 2 --pull-ahead --total-workers 1
@@ -138,19 +152,20 @@ pair() {
 	"$heddle" status
 }
 
-# The high program's grid is long enough to be met while the low one is suspended.
+# The high-priority grid is long enough that heddled dies while the low-priority program is
+# suspended.
 daemon_killed() {
 	start_daemon --mps "$mps"
 	daemon_dies "nn --size large --check last" \
 		"nn --size large --scale 3 --check last"
 }
 
-# Not ended: neither gone nor waiting to be waited for.
+# True if the process has not ended: it exists and is not a zombie.
 runs() {
 	[ -r "/proc/$1/stat" ] && ! grep -q ') Z ' "/proc/$1/stat"
 }
 
-# begin SLOT: any program at any priority.
+# begin SLOT: starts a random program at a random priority.
 begin() {
 	random 3
 	case $value in 0) p=low ;; 1) p=normal ;; *) p=high ;; esac
@@ -161,8 +176,8 @@ begin() {
 	eval "pid$1=$started"
 }
 
-# judge SLOT: of a program that ended and was not killed. Under MPS, programs may fail since a client of
-# their server was killed; a wrong result is nobody's right.
+# judge SLOT: checks a program that ended and was not killed. Under MPS, programs may fail after a
+# client of their server was killed, but a wrong result is always an error.
 judge() {
 	pid=
 	eval "pid=\$pid$1"
@@ -183,7 +198,8 @@ has_ended() {
 	! runs "$1"
 }
 
-# hangs SLOT WHEN: a program that does not end: where it and its threads are, and what heddled knows of it.
+# hangs SLOT WHEN: reports a program that does not end: where its threads are, and what heddled
+# knows of it.
 hangs() {
 	hung=$((hung + 1))
 	echo "round $n: program $pid of slot $1 $2"

@@ -3,12 +3,12 @@
 # Copyright 2026 The heddle authors
 #
 # usage: lanes.sh HEDDLE [DEVICE] [FILE.ptx…]
-# Whether lanes of a warp wait for each other on DEVICE (cuda) as the virtual GPU's converge= modes
-# say. Every "// run:" line of the files (converge, answer and diverge.ptx of tests/dev/cpu/cases) is
-# run there with a limit of LIMIT seconds, and its buffers compared with those of the virtual GPU
-# without the modes. A run without "fault WAY:" or "endless WAY:" lines must end with the same
-# buffers: else the modes, or the virtual GPU, are wrong. Of the others it says what they do; where
-# WAY is postdom a hang is expected, where it is hardware it is likely.
+# Tests whether the lanes of a warp wait for each other on DEVICE (cuda) as in the virtual GPU's
+# converge= modes. Runs every "// run:" line of the files (converge, answer and diverge.ptx of
+# tests/dev/cpu/cases) with a timeout of LIMIT seconds, and compares its buffers with those of the
+# virtual GPU without the modes. A run without "fault WAY:" or "endless WAY:" lines must end with
+# the same buffers; otherwise the modes or the virtual GPU are wrong. For the others it prints what
+# they do: if WAY is postdom, a hang is expected; if it is hardware, a hang is likely.
 set -eu
 heddle=$1
 shift
@@ -27,7 +27,7 @@ trap 'rm -rf "$dir"' EXIT INT TERM
 # shellcheck source=tests/exec/form.sh
 . "$(dirname "$0")/../exec/form.sh"
 
-# expected FILE: "WORDS<tab>WAYS" for each run, WAYS being those in which it comes to no end.
+# expected FILE: prints "WORDS<tab>WAYS" for each run; WAYS are those in which it does not end.
 expected() {
 	awk '/^\/\/ run: / {
 		if (words)

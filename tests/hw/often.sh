@@ -3,9 +3,10 @@
 # Copyright 2026 The heddle authors
 #
 # usage: often.sh WHERE [TIMES]
-# Programs and kernels that are preempted TIMES times (2500) on this machine's GPU, each result
-# compared: by words of heddled, wholly without MPS, wholly and in part with it; and in one launch
-# that stops itself (../exec/preempted_often.sh). WHERE is a build folder or what ./run dist made.
+# Programs and kernels are preempted TIMES times (2500) on this machine's GPU, and each result is
+# compared: by words of heddled, fully without MPS, fully and partly with MPS; and in one launch
+# that stops itself (../exec/preempted_often.sh). WHERE is a build folder or the output of ./run
+# dist.
 set -eu
 where=$1
 times=${2:-2500}
@@ -25,7 +26,7 @@ heddled=$(dirname "$heddle")/heddled device=cuda
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../e2e/lib.sh"
 
-# stop: the disturber, and the daemon with its MPS.
+# stop: ends the disturber and the daemon with its MPS.
 stop() {
 	# shellcheck disable=SC2086
 	kill $pids
@@ -38,7 +39,7 @@ stop() {
 	rm -f "$dir/events" "$dir/tick.out"
 }
 
-# by_words MPS temporal|spatial TICK: a round of nn takes some 16 ms of this GPU.
+# by_words MPS temporal|spatial TICK: preempts nn, whose rounds take some 16 ms on this GPU.
 by_words() {
 	echo "heddled, MPS $1, $2:"
 	start_daemon --mps "$1" --set preempt="$2" --set min_managed_us=1 --set linger_max_us=1
@@ -58,7 +59,7 @@ if command -v nvidia-cuda-mps-control >/dev/null; then
 else
 	echo "left out: no nvidia-cuda-mps-control"
 fi
-# A word lets the blocks through that are claimed before it is seen: some for each SM.
+# Blocks claimed before a word is seen still run: some for each SM.
 echo "in one launch:"
 "$(dirname "$0")/../exec/preempted_often.sh" "$heddle" "$kernels" cuda "$times" $((times * 300))
 echo passed

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# hw.sh ops itself, the virtual GPU on both sides: nothing differs, and what is planted is seen.
-#   ops-selftest.sh BUILD
+# usage: ops-selftest.sh BUILD
+# Tests hw.sh ops with the virtual GPU on both sides: nothing differs, and planted differences are
+# found.
 set -eu
 export HEDDLE_VGPU="ops-$$" # of its own
 build=$1
@@ -47,7 +48,7 @@ for form in mma.m16n8k8.f32.f16.f16.f32 wmma.m8n8k4.f64.f64.f64.f64 mma.m16n8k16
 	grep -q "^$form: BEYOND, 1 of " "$dir/planted"
 done
 
-# Processes that have no memory there: their forms count as not run, and that is a failure.
+# Processes that run out of device memory: their forms count as not run, and that is a failure.
 ! HEDDLE_VGPU="small-$$,memory=2M" "$build/tests/dev/cpu/exact/ops" --device cpu --match .pred >"$dir/lost" 2>&1 || {
 	echo "without memory all is said to be well"
 	exit 1

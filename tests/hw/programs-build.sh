@@ -3,18 +3,18 @@
 # Copyright 2026 The heddle authors
 #
 # usage: programs-build.sh SOURCES DIR [PATTERN...]
-# Builds programs from elsewhere for programs.sh, in DIR, from checkouts below SOURCES: cuda-samples,
-# gpu-rodinia, HeCBench, shoc, Parboil, PolyBench-ACC. PATTERN: which of them (shell patterns of names
-# such as cs-scan, hec-*). In the environment: JOBS, how many are compiled at a time; NVCC; ARCH, which
-# SASS is made beside PTX (90); BUILD, a folder for what is compiled and for logs (DIR.build); DEVICE=cpu:
-# for the virtual GPU (and a GPU to compare with), those of programs-cpu.txt in the sizes there, with the CUDA
-# runtime as a shared library, and PTX alone. The commits for DIR/LIST are git's, or what SOURCES/NAME.commit
-# says.
+# Builds third-party programs for programs.sh, in DIR, from checkouts below SOURCES: cuda-samples,
+# gpu-rodinia, HeCBench, shoc, Parboil, PolyBench-ACC. PATTERN selects programs (shell patterns of
+# names such as cs-scan, hec-*). In the environment: JOBS, how many are compiled at a time; NVCC;
+# ARCH, the SASS architecture beside PTX (90); BUILD, a folder for compiled files and logs
+# (DIR.build). DEVICE=cpu builds for the virtual GPU (and a GPU to compare with): the programs of
+# programs-cpu.txt in the sizes there, with the CUDA runtime as a shared library, and PTX only. The
+# commits for DIR/LIST come from git or from SOURCES/NAME.commit.
 #
-# Each is compiled from a copy of its folder, in which sizes are edited where its own check on the CPU
-# would take minutes. Data that are not in a checkout are made here, always the same; programs that ask
-# the clock for a seed always get the same. At the end: which were not built, and how many were; exit
-# status 1 if any was not.
+# Each program is compiled from a copy of its folder, in which sizes are reduced where its own check
+# on the CPU would take minutes. Data missing from a checkout are generated, always the same;
+# programs that use the clock as a seed always get the same value. At the end, prints the programs
+# that were not built, and how many were; exit status 1 if any was not.
 set -eu
 sources=$(cd "$1" && pwd)
 mkdir -p "$2"
@@ -26,9 +26,10 @@ device=${DEVICE:-cuda}
 here=$(cd "$(dirname "$0")" && pwd)
 small=$here/programs-cpu.txt
 
-# ---- which there are, and how they differ from how their suite is built ----
+# ---- the programs, and how their builds differ from their suite's ----
 
-# Lines of a suite and some of its programs with their arguments; of this, lines of a name and arguments.
+# Input: lines with a suite and some of its programs with their arguments. Output: lines of a name
+# and arguments.
 table() {
 	awk '{ suite = $1; sub(/^[^ ]+ /, ""); n = split($0, p, "; "); for (i = 1; i <= n; i++) print suite "-" p[i] }' <<-'END'
 		cs alignedTypes; asyncAPI; bf16TensorCoreGemm; bf16TensorCoreGemmSimple; binaryPartitionCG
@@ -82,12 +83,12 @@ table() {
 	END
 }
 
-# Of the program $1 on the virtual GPU, a column of programs-cpu.txt.
+# smaller NAME COLUMN: prints a column of programs-cpu.txt for the program on the virtual GPU.
 smaller() {
 	awk -F '\t' -v name="$1" -v column="$2" '$1 == name { print $column }' "$small"
 }
 
-# The names, and for one its arguments.
+# Prints the names, or the arguments of one program.
 names() {
 	if [ "$device" = cpu ]; then
 		sed 's/#.*//; s/\t.*//; /^$/d' "$small"
@@ -106,9 +107,9 @@ arguments() {
 	fi
 }
 
-# Of the program $name, where it differs: its folder, what is compiled, how, files from elsewhere that are
-# compiled with it, an edit (sed -E) of all sources, files to copy, data to make, what it loads, and for
-# programs.sh.
+# Sets, for the program $name, where it differs from the defaults: its folder, the files to compile,
+# flags, files from elsewhere to compile with it, an edit (sed -E) of all sources, files to copy,
+# data to make, files it loads, and settings for programs.sh.
 describe() {
 	where='' compile='' flags='' also='' edit='' data='' make='' kernel='' filter='' unordered='' limit=''
 	hec=$sources/HeCBench/src
@@ -146,7 +147,8 @@ describe() {
 	hec-wmma) filter='/^[0-9]+, /s/(, [^,]*){3}$//' ;;
 	shoc-BFS) compile='BFS.cu bfs_kernel.cu Graph.cpp' ;;
 	shoc-FFT) compile='FFT.cpp fftlib.cu' ;;
-	shoc-S3D) where=level2/s3d limit=60 ;; # its forms take the driver's compiler 16 to 19 s
+	# the driver's compiler takes 16 to 19 s for its forms
+	shoc-S3D) where=level2/s3d limit=60 ;;
 	shoc-Sort) compile='Sort.cu sort_kernel.cu' ;;
 	shoc-Stencil2D)
 		flags=-Drestrict=__restrict__
@@ -201,7 +203,8 @@ describe() {
 	[ -z "$kernel" ] || compile='*.cpp' flags=-lcuda
 }
 
-# Sizes that the CPU checks in a second, a kernel that runs often, and which of the two it is.
+# Sizes that the CPU checks in a second, a kernel that runs often, and which of its two kernels to
+# use.
 gemm() {
 	where=${name#cs-}
 	where=${where%Simple}
@@ -211,7 +214,8 @@ gemm() {
 	[ "$name" = "cs-$where" ] || edit="$edit; s/deviceProp.sharedMemPerMultiprocessor >= SHMEM_SZ/false/"
 	case $name in
 	cs-cuda*) set -- 32 32 16 ;;
-	cs-imma*) set -- 32 32 32 ;; # the simple one takes M for the width of A, and reads behind it if K is less
+	# the simple one uses M as the width of A, and reads past the end if K is less
+	cs-imma*) set -- 32 32 32 ;;
 	cs-dmma*) set -- 128 64 128 ;;
 	cs-tf32*) set -- 64 32 64 ;;
 	*) set -- 64 32 32 ;;
@@ -219,7 +223,7 @@ gemm() {
 	edit="$edit; s/(define M_TILES).*/\\1 $1/; s/(define N_TILES).*/\\1 $2/; s/(define K_TILES).*/\\1 $3/"
 }
 
-# Where it is, and what is so for all of its suite. What is no more in CUDA is replaced.
+# Sets the folder, and the settings of the whole suite. Replaces functions that CUDA no longer has.
 suite() {
 	flags="-I. $flags -DcudaThreadSynchronize=cudaDeviceSynchronize -DcudaThreadExit=cudaDeviceReset"
 	case $name in
@@ -272,12 +276,14 @@ suite() {
 
 # ---- data ----
 
-random() { # COUNT EXPRESSION: lines of awk's expression of i and of r(n), one of 0...n-1
+# COUNT EXPRESSION: prints COUNT values of awk's expression of i and of r(n), a random number from 0
+# to n-1
+random() {
 	awk "function r(n) { x = x * 16807 % 2147483647; return int(x / 2147483647 * n) }
 		BEGIN { x = 12345; for (i = 0; i < $1; i++) print($2) }"
 }
 
-words() { # numbers to words, the least byte first
+words() { # converts numbers to 32-bit words, least significant byte first
 	awk '{ for (k = 0; k < 4; k++) { printf "\\%03o", $1 % 256; $1 = int($1 / 256) } }
 		NR % 500 == 0 { print "" } END { print "" }' | while read -r line; do
 		# shellcheck disable=SC2059
@@ -285,7 +291,7 @@ words() { # numbers to words, the least byte first
 	done
 }
 
-floats() { # COUNT: of a magnitude from 1 to 2
+floats() { # COUNT: magnitudes from 1 to 2
 	random "$1" '1065353216 + r(8388608) + 2147483648 * r(2)' | words
 }
 
@@ -317,7 +323,7 @@ generate() { # what a program reads
 		random 262144 'r(10) / 10' | sed '1i 512 512' >a
 		random 262144 'r(10) / 10 - 0.5' | sed '1i 512 512' >b
 		;;
-	mesh) # 128 x 96, of squares; around it a wall below, else what is far
+	mesh) # 128 x 96 squares, with a wall at the lower edge and the far field at the others
 		awk 'function side(j, x, y) { printf " %d %d %d 0", j, x, y }
 			BEGIN { print 12288; for (y = 0; y < 96; y++) for (x = 0; x < 128; x++) { i = y * 128 + x + 1; printf "1"
 				side(x ? i - 1 : -1, -1, 0); side(x < 127 ? i + 1 : -1, 1, 0)
@@ -364,14 +370,15 @@ cuda() {
 	runtime=static
 	if [ "$device" = cpu ]; then
 		runtime=shared
-		# What launches kernels from kernels is linked, which only SASS can be.
+		# Programs that launch kernels from kernels need device linking, which only works
+		# with SASS.
 		case $name in cs-cdp*) ;; *) code=compute_$arch ;; esac
 	fi
 	# shellcheck disable=SC2086
 	${NVCC:-nvcc} -O2 -w -cudart "$runtime" -gencode "arch=compute_$arch,code=$code" "$@" $flags
 }
 
-# What it asks the clock or the system for is always the same.
+# Its calls to the clock and the system always return the same values.
 seed_by_constant() {
 	cat >"$build/$name.c" <<-'END'
 		long __wrap_time(long *t) { return t ? *t = 1000000000 : 1000000000; }
@@ -381,7 +388,7 @@ seed_by_constant() {
 	flags="$flags $build/$name.c -Xlinker --wrap=time -Xlinker --wrap=_ZNSt13random_device9_M_getvalEv"
 }
 
-# In place of references to textures of linear memory, which are no more in CUDA.
+# Replaces texture references to linear memory, which CUDA no longer has.
 texture_by_pointer() {
 	cat >linear.h <<-'END'
 		#ifdef __CUDACC__

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# programs-selftest.sh BUILD: programs.sh gives every one of its verdicts, on the virtual GPU, to
-# programs that behave otherwise under heddle than without.
+# usage: programs-selftest.sh BUILD
+# programs.sh must give each of its verdicts, on the virtual GPU, to programs that behave
+# differently under heddle than without.
 set -eu
 build=$1
 for part in heddled heddle examples/mm examples/tick \
@@ -17,7 +18,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM
 
-# program NAME: a script of standard input.
+# program NAME: creates a script from standard input.
 program() {
 	mkdir -p "$dir/programs/$1"
 	{
@@ -27,7 +28,8 @@ program() {
 	chmod +x "$dir/programs/$1/$1"
 }
 
-# A real one, preempted on the way; its times are filtered away, its argument comes from a file.
+# A real program, preempted on the way; a filter removes its times, and its argument comes from a
+# file.
 program right <<-EOF
 	[ ! -e data ] || exec "$build/examples/mm" --size large --repeat 3 --check last --json --seed "\$@"
 EOF
@@ -80,7 +82,8 @@ for name in broken right varying other-file; do
 	printf '%s\tsuite\ta/b\tc0ffee\n' "$name"
 done >"$dir/programs/LIST"
 
-# As if a GPU had given it: of three programs something else, and what fails here does not there.
+# Simulates a GPU's record: three programs give other results there, and the program that fails here
+# succeeds.
 RECORD=$dir/gpu DEVICE=cpu sh "$(dirname "$0")/programs.sh" "$build" "$dir/programs"
 RECORD=$dir/gpu DEVICE=cpu sh "$(dirname "$0")/programs.sh" "$build" "$dir/programs" >"$dir/out"
 grep -qx 'recorded: 11' "$dir/out" || {
@@ -138,7 +141,7 @@ check 'the disturber did not run, or nothing was preempted' awk -F '\t' \
 	'$1 == "right" { for (k = 3; k <= 12; k++) ok += $k > 0; ok += $13 > 2 && $14 > 2 }
 	END { exit ok != 11 }' "$dir/table"
 
-# What has a row is not run again.
+# A program that has a row is not run again.
 grep -v '^other-output' "$dir/table" >"$dir/rows"
 cp "$dir/rows" "$dir/table"
 TSV=$dir/table DEVICE=cpu sh "$(dirname "$0")/programs.sh" "$build" "$dir/programs" >"$dir/out" 2>&1 || status=$?

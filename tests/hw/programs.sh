@@ -3,37 +3,39 @@
 # Copyright 2026 The heddle authors
 #
 # usage: programs.sh WHERE DIR [PATTERN...]
-# Programs from elsewhere, beside one that disturbs them, give what they give without heddle. WHERE
-# is a build folder or what ./run dist made; DIR holds a folder NAME for each program, with
-#   NAME    what is executed, in a copy of the folder
+# Checks that third-party programs, beside a program that disturbs them, give the same results as
+# without heddle. WHERE is a build folder or the output of ./run dist; DIR holds a folder NAME for
+# each program, with
+#   NAME    the executable, run in a copy of the folder
 #   args    its arguments, in one line
-#   limit   how many seconds it may run (else 20 times what it takes alone, and 10 more)
-#   filter  a sed -E script that removes from its output what is not a result: times, addresses
-#   unordered  if it is there, the order of the output's lines is not a result either
-# a filter for all, DIR/filter, which is applied last, and DIR/LIST, where they are from: lines of
-# name, suite, repository, commit, with tabs between. What is compared is the exit status, the
-# output and the files that it makes. PATTERN: which of them (a shell pattern); PART=2/3 in the
-# environment: the second third of these.
+#   limit   its timeout in seconds (default: 20 times its time alone, plus 10)
+#   filter  a sed -E script that removes what is not a result from its output: times, addresses
+#   unordered  if it exists, the order of the output's lines is not a result either
+# a filter for all, DIR/filter, which is applied last, and DIR/LIST with their origins: lines of
+# name, suite, repository, commit, separated by tabs. Exit status, output and created files are
+# compared. PATTERN selects programs (a shell pattern); PART=2/3 in the environment: the second
+# third of these.
 #
-# Each runs alone, then natively beside the disturber, then twice (forms not cached, cached) under
-# heddle with low priority; the disturber launches a kernel of 30 us every 2 ms, under heddle with
-# high priority, and checks each result. All kernels are managed (min_managed_us=1, gates=off), without
-# MPS, and waited for; GATES=on: but for those that a gate suits; DEFAULTS=on: what heddled manages by
-# itself; WAIT_MS=20: forms in the making are waited for as long as by default, and before the last run
-# all that was begun is compiled, and twice so.
+# Each program runs alone, then natively beside the disturber, then twice (forms not cached, cached)
+# under heddle with low priority. The disturber launches a kernel of 30 us every 2 ms, under heddle
+# with high priority, and checks each result. All kernels are managed (min_managed_us=1, gates=off),
+# without MPS, and every form is awaited. GATES=on: kernels that suit a gate are not managed.
+# DEFAULTS=on: only kernels that heddled manages by default. WAIT_MS=20: forms are awaited only as
+# long as by default; before the last run, all compilations that were started are completed, twice.
 #   same      as natively
-#   varies    it differs, and so do native runs from each other: exit status alone was judged
-#   differs, fails, hang   other output; another exit status; not done in its time
-#   unusable  natively it fails or does not end: nothing can be said
-# TSV=FILE in the environment: the table for machines; KEEP=FOLDER: what differs, to look at;
-# DEVICE=cpu: the virtual GPU; there, the column gpu says how the output compares with a GPU's that was recorded in
-# GPU=FILE (programs-gpu.tsv beside this script): same; close, only its fractions differ, by 1e-4 at most; differs;
-# varies, on the GPU; -, not recorded. RECORD=FILE in the environment records it, natively, and does nothing
-# else (WHERE is not looked at): digests (digest.awk) of three runs' output that is always the same; KEEP has it whole.
-# The driver's CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1 and CUDA_COREDUMP_FILE keep
-# what a fault of the GPU was. Lines at the end: suites, medians, counts; exit status 1 if any
-# differs, fails or hangs. A program that has a row in TSV is not run again: what was ended goes on where it
-# was; the lines at the end are of all rows.
+#   varies    it differs, and so do native runs from each other: only the exit status was judged
+#   differs, fails, hang   other output; another exit status; timeout
+#   unusable  it fails or does not end natively: no verdict
+# TSV=FILE in the environment: the table for machines. KEEP=FOLDER: keeps the differences.
+# DEVICE=cpu: the virtual GPU; there the column gpu says how the output compares with a GPU's that
+# was recorded in GPU=FILE (programs-gpu.tsv beside this script): same; close, only fractions
+# differ, by at most 1e-4; differs; varies, on the GPU; -, not recorded. RECORD=FILE in the
+# environment records this natively and does nothing else (WHERE is ignored): digests (digest.awk)
+# of outputs that are the same in three runs; KEEP has the complete output. The driver's
+# CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1 and CUDA_COREDUMP_FILE keep the details of a GPU fault. Prints
+# suites, medians and counts at the end; exit status 1 if any program differs, fails or hangs. A
+# program with a row in TSV is not run again, so an interrupted run continues where it was; the
+# final lines cover all rows.
 set -eu
 where=$(cd "$1" && pwd)
 programs=$(cd "$2" && pwd)
@@ -59,7 +61,7 @@ export CUDA_CACHE_PATH="$dir/cuda-cache"
 tsv=${TSV:-$dir/table}
 gpu=${GPU:-$here/programs-gpu.tsv}
 every_us=2000 base_s=10 native_library=
-if [ "$device" = cpu ]; then # its processors are the device: ten times slower, and shared
+if [ "$device" = cpu ]; then # the processors are the device: ten times slower, and shared
 	every_us=20000 base_s=60
 	native_library=$where/src/dev/cpu:$where/src/cudart
 	[ -d "$where/src/dev/cpu" ] || native_library=$where/lib/heddle/cpu:$where/lib/heddle/cudart
@@ -68,15 +70,15 @@ fi
 
 # ---- one run of one program ----
 
-# What is not the program's own output.
+# Lines that are not the program's own output.
 told_by='^(heddle|virtual GPU): '
 
 now_ms() {
 	echo $(($(date +%s%N) / 1000000))
 }
 
-# The program $name in a copy of its folder; what it gave to $dir/$name.$1, its exit status to
-# .status, how long it took to .ms. $2...: what it runs under.
+# execute RUN WORD...: runs the program $name, under the command WORD..., in a copy of its folder.
+# Writes its output to $dir/$name.RUN, its exit status to .status, its time to .ms.
 execute() {
 	out=$dir/$name.$1
 	shift
@@ -103,7 +105,7 @@ execute() {
 	rm -f "$out.raw" "$out.err"
 }
 
-tell_file() { # FILE, that the program made: text as it is
+tell_file() { # FILE, created by the program; text is printed unchanged
 	if LC_ALL=C grep -Iq . "$1"; then
 		echo "$1"
 		cat "$1"
@@ -128,7 +130,7 @@ execute_natively() { # RUN
 	fi
 }
 
-of() { # RUN WHAT: of the program $name
+of() { # RUN WHAT: prints this file of the program $name
 	cat "$dir/$name.$1.$2"
 }
 
@@ -148,9 +150,10 @@ seconds() { # RUN
 	fi
 }
 
-# ---- what a GPU gave ----
+# ---- a GPU's recorded results ----
 
-# digest RUN: with tabs, exit status, digests of the output and of what it is without fractions, and these.
+# digest RUN: prints, separated by tabs, the exit status, a digest of the output, a digest of it
+# without fractions, and a summary of the fractions.
 digest() {
 	numbers=$(LC_ALL=C awk -v shape="$dir/shape" -f "$here/digest.awk" "$dir/$name.$1")
 	[ -e "$dir/shape" ] || : >"$dir/shape"
@@ -159,7 +162,7 @@ digest() {
 	rm -f "$dir/shape"
 }
 
-# recorded COLUMN: 2 exit status, 3 digest, 4 of what it is without fractions, 5 these.
+# recorded COLUMN: 2 exit status, 3 digest, 4 digest without fractions, 5 the fractions.
 recorded() {
 	awk -F '\t' -v name="$name" -v column="$1" '$1 == name { print $column }' "$gpu"
 }
@@ -216,7 +219,7 @@ start_tick() { # what it runs under...
 	await 60 grep -q '"ready"' "$dir/tick.out" || fail "the disturber does not begin"
 }
 
-# Its exit status says whether all results were right.
+# The disturber's exit status says whether all its results were right.
 stop_tick() {
 	pids=
 	kill "$tick" 2>/dev/null || :
@@ -234,7 +237,8 @@ more_reports() {
 	[ "$(reports)" -gt "$1" ]
 }
 
-# report [RUN]: of the launches since the last; "p50 p99" in microseconds to the run's .tick.
+# report [RUN]: reads the disturber's latencies since the last report; writes "p50 p99" in
+# microseconds to the run's .tick.
 report() {
 	seen=$(reports)
 	latency='- -'
@@ -258,7 +262,8 @@ start_under_heddle() {
 		start_daemon --mps off --set min_managed_us=1 --set "gates=${GATES:-off}"
 	fi
 	start_tick "$heddle" run --device "$device" -p high --
-	# One heddled serves a GPU: another one's programs are refused, and would be compared with themselves.
+	# Only one heddled can serve a GPU: with another one there, these programs would be refused
+	# and compared with themselves.
 	await 30 tick_alone || fail "heddled does not serve the disturber; does another one serve this GPU?"
 }
 
@@ -283,8 +288,8 @@ what_is_wrong() {
 	fi
 }
 
-# Under heddle; the preemptions of it to .preempted. What it leaves behind must be gone, or all
-# begins anew.
+# Runs the program under heddle; writes its preemptions to .preempted. If anything of it is left
+# afterwards, restarts everything.
 execute_under_heddle() { # RUN
 	before=$(wc -c <"$dir/events")
 	report
@@ -304,7 +309,7 @@ none_compiles() {
 	! cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\0' '\n' | grep -q '/heddle-assembler$'
 }
 
-# Forms that the runs so far have begun with, and those that follow from them, are there.
+# Waits until the forms that the runs so far started, and those that follow from them, are ready.
 settle() {
 	for again in 1 2; do
 		await 60 none_compiles || note="$note; it compiles for a minute"
@@ -315,7 +320,7 @@ settle() {
 
 # ---- verdicts ----
 
-# Natively: what its results are, and whether they are always the same.
+# Judges the native runs: what the results are, and whether they are always the same.
 judge_natively() {
 	if [ "$(of alone status)" != 0 ] || [ "$(of beside status)" != 0 ]; then
 		verdict=unusable
@@ -326,7 +331,7 @@ judge_natively() {
 	fi
 }
 
-# Two native runs more, before a difference is heddle's.
+# Two more native runs, before a difference is attributed to heddle.
 does_vary() {
 	for again in again1 again2; do
 		execute_natively "$again"
@@ -341,7 +346,7 @@ judge_under_heddle() { # RUN
 	if ! ended "$1"; then
 		verdict=hang
 	elif grep -q '^heddle: heddled refused' "$dir/$name.$1.warned"; then
-		verdict=fails # it has not been under heddle
+		verdict=fails # it did not run under heddle
 	elif [ "$(of "$1" status)" != 0 ]; then
 		verdict=fails
 		note="$note; $1: exit status $(of "$1" status)"
@@ -386,7 +391,7 @@ heading() {
 		'p50 p99 natively' 'cold' 'warm: us' 'preempted'
 }
 
-# Of each column of numbers in the table.
+# Prints the median of each numeric column of the table.
 medians() {
 	for column in 3 4 5 6 7 8 9 10 11 12 13 14; do
 		printf '%s ' "$(sed -n 1p "$tsv" | cut -f "$column")"
@@ -395,7 +400,7 @@ medians() {
 	done
 }
 
-# By suites, for doc/results.md.
+# Prints the table by suites, for doc/results.md.
 suites() {
 	awk -F '\t' -v verdicts='same varies differs fails hang unusable' '
 		BEGIN { n = split(verdicts, v, " "); head = "| suite (repository, commit) | programs |"
@@ -438,7 +443,7 @@ has_row() {
 	[ -s "$tsv" ] && cut -f 1 "$tsv" | grep -qxF -e "$1"
 }
 
-# together NAME...: alone, beside the disturber, then under heddle.
+# together NAME...: runs the programs alone, beside the disturber, then under heddle.
 together() {
 	limit_s=60
 	for name; do
@@ -471,7 +476,7 @@ together() {
 }
 
 disturbed=0
-# What the virtual GPU lacks, or what else ended programs natively, by count.
+# Prints what ended programs natively (missing features of the virtual GPU and others), by count.
 stopped_by() {
 	awk -F '\t' '$2 == "unusable" {
 			why = $16
@@ -492,14 +497,14 @@ stopped_by() {
 		awk '{ n = $1; sub(/^ *[0-9]+ /, ""); printf "%s%s (%d)", k++ ? ", " : "Stopped by: ", $0, n } END { if (k) print "" }'
 }
 
-# With a GPU's output, where there is any.
+# Compared with a GPU's output, where there is one.
 compared() {
 	sed 1d "$tsv" | cut -f 15 | grep -v '^-' | sort | uniq -c |
 		awk '{ printf "%s%d %s", n++ ? ", " : "As on a GPU: ", $1, $2 } END { if (n) print "" }'
 }
 
 if [ "$device" = cpu ]; then
-	rounds=100 # whatever that takes: its processors have other things to do
+	rounds=100 # however long that takes: the virtual GPU's processors are shared
 else
 	rounds=$("$examples/tick" --kernel-us 30 --count 1 --json |
 		sed -n 's/.*"rounds":\([0-9]*\).*/\1/p')

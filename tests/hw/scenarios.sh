@@ -3,12 +3,12 @@
 # Copyright 2026 The heddle authors
 #
 # usage: scenarios.sh WHERE [SCENARIO...]
-# The shim's scenarios (tests/shim/prog.c: streams, captures, module variables, addresses of code …)
-# on this machine's GPU: natively, and under heddle at low priority beside a program of high priority
-# that launches a short kernel, over and over, with pauses in between, of any length up to PAUSE_US;
-# both must print the same. WHERE is a build folder or what ./run dist made; that has no tests, so
-# PROG then names a build folder's tests/shim/shim_prog. DEVICE=cpu: on the virtual GPU. SIZE: rounds,
-# blocks and loops of each, as words.
+# Runs the shim's scenarios (tests/shim/prog.c: streams, captures, module variables, addresses of
+# code …) on this machine's GPU: natively, and under heddle at low priority beside a high-priority
+# program that launches a short kernel repeatedly, with random pauses of up to PAUSE_US. Both runs
+# must print the same. WHERE is a build folder or the output of ./run dist. The latter has no tests,
+# so PROG must then name a build folder's tests/shim/shim_prog. DEVICE=cpu: on the virtual GPU.
+# SIZE: rounds, blocks and loops of each scenario, separated by spaces.
 set -eu
 where=$1
 shift
@@ -33,7 +33,7 @@ fi
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../e2e/lib.sh"
 
-# Natively; on the virtual GPU that is without a daemon.
+# Runs natively; on the virtual GPU, without a daemon.
 plainly() {
 	if [ "$device" = cuda ]; then
 		timeout 60 "$prog" "$@"
@@ -65,7 +65,7 @@ for scenario; do
 	fi
 	before=$(preemptions)
 	status=0
-	# Of many streams, many are to be managed.
+	# With many streams, many launches must be managed at once.
 	more=
 	[ "${scenario#many}" = "$scenario" ] || more=CUDA_DEVICE_MAX_CONNECTIONS=${CUDA_DEVICE_MAX_CONNECTIONS:-32}
 	# shellcheck disable=SC2086

@@ -3,8 +3,9 @@
 # Copyright 2026 The heddle authors
 #
 # usage: smid.sh WHERE
-# Who had how many SMs in spatial preemption on this machine's GPU, under MPS, by the %smid that blocks
-# write down: ../e2e/where.awk says what must hold. WHERE is a build folder or what ./run dist made.
+# Tests how many SMs each program had in spatial preemption on this machine's GPU, under MPS, by the
+# %smid that blocks record; ../e2e/where.awk has the conditions. WHERE is a build folder or the
+# output of ./run dist.
 set -eu
 where=$1
 heddle=$where/bin/heddle
@@ -25,8 +26,9 @@ heddled=$(dirname "$heddle")/heddled examples=$bench device=cuda
 # shellcheck disable=SC2034
 own_numbers=1 # under MPS
 
-# Blocks of the low program take about a millisecond, some seconds in all; launches of the high one
-# some tens of milliseconds, and of two beside each other a second or more.
+# Blocks of the low-priority program take about a millisecond, some seconds in total; launches of
+# the high-priority program take some tens of milliseconds, and two simultaneous ones a second or
+# more.
 start_daemon --mps on --set min_managed_us=1 --set grace_us=1000000
 smids 1500000 100000 2000000 40
 smids 3000000 100000 250000000 20 50

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Reads textures and surfaces of every kind that the virtual GPU knows, at places in texels,
- * between them and outside, and prints what it got. programs-build.sh builds it, and programs.sh
- * compares what the virtual GPU gives with what a GPU gave. */
+/* Reads textures and surfaces of every kind that the virtual GPU supports, at texel positions,
+ * between them and outside, and prints the values. programs-build.sh builds it, and programs.sh
+ * compares the virtual GPU's values with recorded ones of a GPU. */
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,7 +22,7 @@
 
 enum { N = 64, W = 8, H = 6, D = 4 };
 
-/* Sample i of N: from below the first texel to above the last. */
+/* Coordinate of sample i of N: from below the first texel to above the last. */
 __device__ float place(int i, float size, float step)
 {
 	return -0.7f * size + (float)i * step * size;
@@ -147,7 +147,7 @@ static cudaTextureObject_t texture_of(cudaResourceDesc r, cudaTextureAddressMode
 	return t;
 }
 
-/* Of w x h x d texels, filled with what varies from one to the next. */
+/* Creates an array of w x h x d texels with varying contents. */
 template <class T> static cudaArray_t array_of(size_t w, size_t h, size_t d, unsigned flags)
 {
 	cudaChannelFormatDesc c = cudaCreateChannelDesc<T>();

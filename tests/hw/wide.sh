@@ -3,10 +3,10 @@
 # Copyright 2026 The heddle authors
 #
 # usage: wide.sh WHERE
-# A whole grid of more than 2^32 blocks on this machine's GPU, plain and in the preemptible form,
-# resumed some forty times: each block has to add its bit exactly once. WHERE is a build folder or
-# what ./run dist made. Some 1.1 GB of $TMPDIR or /tmp, and as much device memory. GRID and DEVICE
-# (environment) choose others, so that the script itself can be tried without a GPU:
+# Runs a whole grid of more than 2^32 blocks on this machine's GPU, plain and in the preemptible
+# form, resumed some forty times: each block must add its bit exactly once. WHERE is a build folder
+# or the output of ./run dist. Needs some 1.1 GB of $TMPDIR or /tmp, and as much device memory. GRID
+# and DEVICE (environment) select others, so that the script itself can be tried without a GPU:
 #   GRID=300,7,3 DEVICE=cpu tests/hw/wide.sh build
 set -eu
 where=$1
@@ -29,7 +29,7 @@ words=$(((blocks + 31) / 32))
 every=$((blocks / 40 + 1))
 bad=0
 
-# one NAME OPTIONS: into $work/NAME, with what it took.
+# one NAME OPTIONS: runs the kernel; writes the memory and the statistics to $work/NAME.
 one() {
 	# shellcheck disable=SC2086
 	timeout 300 "$heddle" exec --json --device "$device" --grid "$grid" --block 1 $2 "$ptx" \
@@ -42,7 +42,7 @@ one() {
 		"$(sed -n 's/.*"launches": \([0-9]*\).*/\1/p' "$work/report") launches"
 }
 
-# Every word but the last one full: nothing else there.
+# Every word except the last must be all ones.
 one plain ""
 full=$((blocks / 32))
 if [ "$(head -c $((full * 4)) "$work/plain" | tr -d '\377' | wc -c)" -ne 0 ]; then

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What is known of kernels comes back from a store as it was, to whom it belongs; nonsense in the
- * file is passed over; a killed writer and a full disk lose nothing that was there. */
+/* Tests that data about kernels comes back unchanged from a store, for the user that owns it;
+ * invalid data in the file is ignored; a killed writer and a full disk lose no existing data. */
 #include "unit.h"
 
 #include "model/kept.h"
@@ -19,7 +19,7 @@
 
 static char folder[] = "/tmp/heddle-kept-XXXXXX", path[64];
 
-/* One of which everything is known. */
+/* A kernel with all data set. */
 static struct duration_kernel known(uint32_t uid, uint64_t code)
 {
 	struct duration_owner owner = {
@@ -85,7 +85,7 @@ static struct found look(uint32_t uid)
 	return f;
 }
 
-/* Runs this on the store, as nobody of ours would. */
+/* Runs SQL on the store that no part of heddle would run. */
 static void tamper(const char *sql)
 {
 	struct model_store *s;
@@ -106,7 +106,7 @@ static void comes_back(void **state)
 	assert_memory_equal(&f.last, &k[0], sizeof(k[0]));
 	assert_int_equal(look(1001).n, 1);
 	assert_int_equal(look(1002).n, 0);
-	/* Replaced, not added to, and then the first. */
+	/* The row is replaced, not extended, and becomes the first. */
 	k[0].launches++;
 	k[0].n_shapes = 3;
 	put(k, 1);
@@ -118,7 +118,7 @@ static void comes_back(void **state)
 	assert_int_equal(f.last.launches, 41);
 }
 
-/* A store of `heddle tune`, of the first layout, is brought up to date by who writes. */
+/* A store of `heddle tune` with the first layout is updated by the first writer. */
 static void first_layout(void **state)
 {
 	struct duration_kernel k = known(1, 1);
@@ -157,7 +157,7 @@ static void rooms(void **state)
 	assert_int_equal(look(8).n, 1);
 }
 
-/* Anything may stand in a column. */
+/* A column may contain anything. */
 static void nonsense(void **state)
 {
 	static const char *const columns[] = {"uid", "device", "n_sms", "driver", "name",
@@ -172,7 +172,8 @@ static void nonsense(void **state)
 
 	snprintf(ridge, sizeof(ridge), "UPDATE OR IGNORE kernel SET ridge = randomblob(%zu)",
 		sizeof(struct ridge));
-	tamper("DELETE FROM shape; DELETE FROM kernel"); /* the many of an earlier test */
+	/* removes the many rows of an earlier test */
+	tamper("DELETE FROM shape; DELETE FROM kernel");
 	for (unsigned c = 0; c < ARRAY_LEN(columns) + ARRAY_LEN(of_shapes); c++) {
 		for (unsigned i = 0; i < 4; i++) {
 			const char *value = values[(4 * c + i) % ARRAY_LEN(values)];
@@ -189,7 +190,7 @@ static void nonsense(void **state)
 	put(&k, 1);
 	tamper(ridge);
 	assert_int_equal(look(3).n, 0);
-	put(&other, 1); /* what is sound is found beside it */
+	put(&other, 1); /* valid rows beside invalid ones are found */
 	assert_int_equal(look(4).n, 1);
 	tamper("DELETE FROM shape; DELETE FROM kernel");
 }
@@ -203,7 +204,7 @@ static void put_curves(const struct duration_kernel *k, unsigned n)
 	model_store_close(s);
 }
 
-/* A profile changes points of a curve, and nothing else of what is known. */
+/* A profile changes points of a curve and nothing else. */
 static void curves(void **state)
 {
 	struct duration_kernel k = known(1000, 21), expect = k,
@@ -214,14 +215,14 @@ static void curves(void **state)
 	put(&k, 1);
 	p.curve_ns[1] = expect.curve_ns[1] = 77;
 	p.curve_n[1] = expect.curve_n[1] = 3;
-	p.curve_ns[4] = 5; /* of no launch: it is no point */
+	p.curve_ns[4] = 5; /* a time of zero launches is not a point */
 	p.curve_ns[30] = expect.curve_ns[30] = 88;
 	p.curve_n[30] = expect.curve_n[30] = 1;
 	put_curves(&p, 1);
 	f = look(1000);
 	assert_int_equal(f.n, 1);
 	assert_memory_equal(&f.last, &expect, sizeof(expect));
-	/* New: a row without a launch, which a daemon takes over as it is. */
+	/* A new kernel gets a row without launches, which a daemon reads unchanged. */
 	snprintf(other.owner.device, sizeof(other.owner.device), "another GPU");
 	other.curve_ns[0] = 9;
 	other.curve_n[0] = 4;
@@ -237,7 +238,7 @@ static void curves(void **state)
 	assert_memory_equal(&f.last.curve_ns, &other.curve_ns, sizeof(other.curve_ns));
 	assert_true(f.last.launches == 0 && f.last.n_shapes == 0);
 	assert_string_equal(f.last.name, "profiled");
-	/* A curve that is nonsense is replaced as a whole. */
+	/* An invalid curve is replaced as a whole. */
 	tamper("UPDATE kernel SET curve_ns = randomblob(3)");
 	put_curves(&p, 1);
 	f = look(1000);
@@ -246,7 +247,7 @@ static void curves(void **state)
 	tamper("DELETE FROM shape; DELETE FROM kernel");
 }
 
-/* Bytes of the file are wrong: an error, or rows that are sane. */
+/* With corrupted bytes in the file, reading gives an error or valid rows. */
 static void broken_file(void **state)
 {
 	struct duration_kernel k[3] = {known(1, 1), known(1, 2), known(2, 3)};

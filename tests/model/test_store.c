@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What was measured comes back, to who asks for the same; a file that is something else, a writer
- * that is killed and a disk that is full lose nothing that was there. */
+/* Tests that measurements come back for a query about the same kernels; a file that is not a store,
+ * a killed writer and a full disk lose no existing data. */
 #include "model/plain.h"
 #include "model/store.h"
 
@@ -69,7 +69,7 @@ static void test_comes_back(void **state)
 	assert_string_equal(way.name, "vertical");
 }
 
-/* Everything that identifies a set does. */
+/* Each field that identifies a set must match. */
 static void test_only_the_same(void **state)
 {
 	struct model_kernel other[2];
@@ -125,7 +125,7 @@ static void test_not_a_store(void **state)
 	assert_int_equal(model_store_open("/dev/null/store", true, &s), -EIO);
 }
 
-/* Bytes 60 to 63 of the head are user_version. */
+/* Bytes 60 to 63 of the file's header are user_version. */
 static void test_later_layout(void **state)
 {
 	struct model_store *s = NULL;
@@ -143,7 +143,8 @@ static void test_later_layout(void **state)
 	assert_non_null(strstr(model_store_why(), "later version"));
 }
 
-/* Each put is a whole set of 40 ways of one time: whatever is found after a kill is one of them. */
+/* Each put is a complete set of 40 ways with one time: after a kill, a reader must find one of
+ * these sets. */
 static void keep_putting(void)
 {
 	static struct model_way many[40];
@@ -186,7 +187,7 @@ static void test_killed(void **state)
 	put(ways, 3);
 }
 
-/* Two writers at a time wait for each other. */
+/* Two simultaneous writers wait for each other. */
 static void test_two_writers(void **state)
 {
 	pid_t pids[2];
@@ -261,7 +262,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* A way that is no file is refused, without waiting for anybody to write it. */
+/* A way that is not a regular file is refused at once (a FIFO would block until a writer comes). */
 static void test_way_is_a_file(void **state)
 {
 	char name[96], way[MODEL_WAY_MAX];
@@ -279,7 +280,7 @@ static void test_way_is_a_file(void **state)
 	unlink(name);
 }
 
-/* Makes a file in the folder whose time of last change is age_s ago. */
+/* Creates a file in the folder that was last modified age_s ago. */
 static void leave(const char *name, int age_s)
 {
 	struct timespec times[2] = {{.tv_sec = time(NULL) - age_s}, {.tv_sec = time(NULL) - age_s}};
@@ -304,7 +305,7 @@ static bool is_left(const char *name)
 
 #define HASH "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
-/* What a killed writer left is removed by the next one, and nothing else is. */
+/* The next writer removes a killed writer's leftovers and nothing else. */
 static void test_leftovers(void **state)
 {
 	static const char *const others[] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A pool without a device: its columns in plain memory, and in place of the device whoever calls
- * echo_all, by which all that was spawned has ended. For what passes on the host alone. */
+/* A pool without a device: its columns lie in plain memory. Instead of a device, any caller of
+ * echo_all marks everything that was spawned as ended. For tests of the host's part only. */
 #ifndef HEDDLE_TESTS_RT_FAKE_POOL_H
 #define HEDDLE_TESTS_RT_FAKE_POOL_H
 

@@ -3,8 +3,8 @@
 # Copyright 2026 The heddle authors
 #
 # usage: installed.sh MESON BUILD SOURCE PREFIX
-# The example of libheddle, built by what meson install puts into a folder, with pkg-config, and run on
-# the virtual GPU in every way; the library needs libc alone, and has what the header has.
+# Builds the example of libheddle from an installed copy, with pkg-config, and runs it on the
+# virtual GPU in every way. The library must need only libc, and export what the header declares.
 set -eu
 meson=$1
 build=$2
@@ -40,7 +40,7 @@ lib=$(find "$dir/root" -name 'libheddle.so.0' | head -n 1)
 export LD_LIBRARY_PATH="${lib%/*}" HEDDLE_VGPU="rt-$$" XDG_STATE_HOME="$dir/state"
 ptx=$source/examples/corun.ptx
 
-# run WAY: the example, with the installed library and virtual GPU.
+# run WAY: runs the example with the installed library and virtual GPU.
 run() {
 	"$dir/corun" cpu "$ptx" "$@" >"$dir/out" 2>"$dir/err"
 }
@@ -51,7 +51,8 @@ for way in sequential streams vertical horizontal "merge steal chunk=4 per-sm=1"
 		fail "$way: $(cat "$dir/out")"
 done
 
-# The assembler that is installed with it is found: a compiler that crashes takes nobody along. Without it, too, all ways are there.
+# libheddle finds the installed assembler, so a crash of the compiler ends only that process. All
+# ways also work without the assembler.
 assembler=$(find "$dir/root" -name heddle-assembler)
 ! HEDDLE_VGPU="rt-$$,crash=hd_pick" run "merge steal" || fail "a compiler that crashes, and yet"
 grep -q 'compiler crashed on it' "$dir/err" || fail "a compiler that crashes: $(cat "$dir/out" "$dir/err")"
@@ -59,13 +60,13 @@ mv "$assembler" "$dir/assembler"
 HEDDLE_VGPU="rt-$$,assemble=1" run "merge steal" || fail "without an assembler: $(cat "$dir/err")"
 mv "$dir/assembler" "$assembler"
 
-# Each on its own; what is wrong is said.
+# The tasks example alone, with a valid and an invalid file.
 "$dir/tasks" cpu "$ptx" 500 >"$dir/out" 2>&1 || fail "tasks: $(cat "$dir/out")"
 grep -q '^500 tasks, 0 results wrong$' "$dir/out" || fail "tasks: $(cat "$dir/out")"
 ! "$dir/tasks" cpu /nonexistent 5 >"$dir/out" 2>&1 || fail "tasks of no file"
 grep -q '^5 tasks, 0 results wrong: /nonexistent: No such file' "$dir/out" || fail "$(cat "$dir/out")"
 
-# As heddle tune chose; until then, that is an error that says what to do.
+# The way that heddle tune chose; before heddle tune has run, this is an error with advice.
 ! run tuned || fail "tuned, and nothing was measured"
 grep -q "have not been measured on this device; heddle tune" "$dir/err" || fail "$(cat "$dir/err")"
 "$build/heddle" tune --device cpu --rounds 1 --points 1 \
@@ -86,7 +87,7 @@ run tuned || fail "tuned in the other order: $(cat "$dir/err")"
 
 needed=$(readelf -d "$lib" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | tr '\n' ' ')
 case $needed in "libc.so.6 ") ;; *) fail "it needs $needed" ;; esac
-# policy*.h are for heddled's policies: what it declares they define, or it is inline.
+# policy*.h are for heddled's policies, which define what these headers declare; the rest is inline.
 find "$dir/root$prefix/include/heddle" -name '*.h' ! -name 'policy*.h' -exec cat {} + |
 	grep -o '\bheddle_[a-z_]*(' | tr -d '(' | sort -u >"$dir/declared"
 objdump -T "$lib" | sed -n 's/.* HEDDLE_0\.[1234]  *\(heddle_[a-z_]*\)$/\1/p' | sort -u >"$dir/exported"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A libheddle on the virtual GPU for the cases of one file; opened_pool.h: with tasks. */
+/* Opens libheddle on the virtual GPU for the cases of one file; opened_pool.h adds tasks. */
 #ifndef HEDDLE_TESTS_RT_OPENED_H
 #define HEDDLE_TESTS_RT_OPENED_H
 
@@ -12,7 +12,7 @@
 static struct heddle *h;
 static uint64_t at; /* memory there */
 
-/* The group's setup ends with it: what had failed is told. */
+/* Fails the group's setup if r is an error, and prints it. */
 static inline int opened(int r)
 {
 	if (r < 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* For cases of tasks: the kernels of one text, by name, memory for their words, and a pool. Behind
- * `ptx` and `names`, and `data`. */
+/* For cases with tasks: the kernels of one PTX text, by name, memory for their words, and a pool.
+ * Include it after the definitions of `ptx`, `names` and `data`. */
 #ifndef HEDDLE_TESTS_RT_OPENED_POOL_H
 #define HEDDLE_TESTS_RT_OPENED_POOL_H
 
@@ -30,7 +30,7 @@ static int open_it(void **state)
 	return opened(r);
 }
 
-/* With the first n kernels; their memory is 0. */
+/* Makes a pool with the first n kernels; sets their memory to 0. */
 static void make_pool(struct heddle_tasks_options o, unsigned *ret_number, unsigned n)
 {
 	o.size = sizeof(o);
@@ -42,7 +42,8 @@ static void make_pool(struct heddle_tasks_options o, unsigned *ret_number, unsig
 	assert_int_equal(heddle_write(h, at, data, sizeof(data)), 0);
 }
 
-/* Kernel `number`, with the address of word `to` there and two words. Returns its id. */
+/* Spawns a task of kernel `number`. Its parameters are the address of word `to` and two words.
+ * Returns its id. */
 static inline uint64_t spawn_of(
 	unsigned number, unsigned blocks, unsigned threads, unsigned to, unsigned a, unsigned b)
 {

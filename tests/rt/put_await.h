@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* For cases of pools beside others: a kernel that adds to a word, one that waits for a word, and a
- * pool that has both as tasks. */
+ * pool with both as tasks. */
 #ifndef HEDDLE_TESTS_RT_PUT_AWAIT_H
 #define HEDDLE_TESTS_RT_PUT_AWAIT_H
 

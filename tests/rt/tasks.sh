@@ -3,11 +3,12 @@
 # Copyright 2026 The heddle authors
 #
 # usage: tasks.sh TOOL LIST DEVICE [FILTER]
-# Every kernel of a list (kernels/list.txt of a build) as tasks of a pool, by TOOL (tasks_same), a few
-# kernels a process, so that a hang or a fault costs these few alone. FILTER: an extended regular
-# expression; only lines that match. PART=k/n: the k-th of n parts of them. JOBS (2) processes at a
-# time; LIMIT (120): seconds that a process may take, then it is ended and its kernels are named.
-# Kernels that no pool takes are listed with the reason in refused.txt beside this script.
+# Runs every kernel of a list (kernels/list.txt of a build) as tasks of a pool with TOOL
+# (tasks_same), a few kernels per process, so that a hang or a fault affects only these. FILTER: an
+# extended regular expression that selects lines. PART=k/n: the k-th of n parts of them. JOBS:
+# number of parallel processes (2). LIMIT: seconds before a process is ended and its kernels are
+# reported (120). refused.txt beside this script lists the kernels that no pool accepts, with
+# reasons.
 set -eu
 tool=$1
 list=$2
@@ -21,14 +22,14 @@ trap 'exit 1' INT TERM
 tab=$(printf '\t')
 jobs=${JOBS:-2} part=${PART:-1/1} limit=${LIMIT:-120} each=${EACH:-8}
 
-# Files of so many lines of one compiler each: TOOLCHAIN.NUMBER.
+# Splits the list into files TOOLCHAIN.NUMBER, with `each` lines of one compiler each.
 grep -E "$filter" "$list" | awk -F "$tab" -v k="${part%/*}" -v n="${part#*/}" -v each="$each" -v dir="$work" '
 	$4 == "" || $4 == "-" { next }
 	{ number = int((count[$3]++) / each); name = $3 "." number }
 	!(name in at) { at[name] = files++ }
 	at[name] % n == k - 1 { print >(dir "/list." name) }'
 
-# run FILE: its verdict and what the tool printed to FILE.result.
+# run FILE: writes the verdict and the tool's output to FILE.result.
 run() {
 	toolchain=${1#"$work/list."}
 	status=0

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* tasks_same LIST ROOT TOOLCHAIN REFUSED [KERNEL]: every kernel of a list (kernels/list.sh) as
- * tasks of a pool, four kernels in each, several tasks of each at once, spawned in a random order;
- * and as plain launches. All buffers are the same, bit for bit, or the kernel is in REFUSED
- * ("KERNEL: why"). Shared memory is static, dynamic or both, blocks end in parts of warps,
- * parameters are structures: whatever the lines have. PART=k/n in the environment: every n-th line. */
+/* usage: tasks_same LIST ROOT TOOLCHAIN REFUSED [KERNEL]
+ * Runs every kernel of a list (kernels/list.sh) as tasks of a pool and as plain launches: four
+ * kernels per pool, several tasks of each at once, spawned in a random order. All buffers must
+ * match bit for bit, unless the kernel is in REFUSED ("KERNEL: why"). The list has static and
+ * dynamic shared memory, blocks that end in part of a warp, and structures as parameters. PART=k/n
+ * in the environment: every n-th line. */
 #include "heddle/task.h"
 #include "job/spec.h"
 
@@ -25,7 +26,7 @@ struct kernel {
 	unsigned n_args, number;
 	unsigned grid[3], block[3], shared_bytes;
 	bool made;                         /* its buffers */
-	uint64_t at[COPIES + 1][MAX_ARGS]; /* buffers; the last copy is the plain launch's */
+	uint64_t at[COPIES + 1][MAX_ARGS]; /* buffers; the last copy is for the plain launch */
 	void *params[COPIES + 1][MAX_ARGS];
 };
 
@@ -160,7 +161,7 @@ static int run_plain(struct kernel *k)
 	return heddle_corun(h, &l, 1, "sequential", NULL, NULL);
 }
 
-/* Whether REFUSED has it. What a pool does not take is not silently left out. */
+/* Returns whether REFUSED lists the kernel. A kernel that a pool refuses must be listed. */
 static bool is_known(const char *list, const struct kernel *k, const char *why)
 {
 	FILE *f = fopen(list, "r");
@@ -177,7 +178,7 @@ static bool is_known(const char *list, const struct kernel *k, const char *why)
 	return found;
 }
 
-/* False: it is not for this pool. */
+/* Returns false if this pool refuses the kernel. */
 static bool spawn(struct heddle_tasks *t, struct kernel *k, unsigned copy, const char *list)
 {
 	struct heddle_task task = {.size = sizeof(task),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* libheddle while the driver's compiler crashed of some forms, and has no end with others: an error
- * value that says of which kernels and which way, and what to do; all else goes on, in the same
- * process, on the same handle. The virtual GPU plays that compiler. */
+/* Tests libheddle when the driver's compiler crashes on some forms and never ends on others: the
+ * error names the kernels and the way, and says what to do; everything else continues to work in
+ * the same process, on the same handle. The virtual GPU simulates that compiler. */
 #include "unit.h"
 
 #include <errno.h>
@@ -15,8 +15,9 @@
 #include "opened.h"
 
 #define LIMIT 2 /* s */
-/* What stands in merged forms alone, in horizontal ones of blocks of 32 and 64; and in the kernel
- * itself, which this process compiles by what it was told first. */
+/* Strings that occur only in merged forms, only in horizontal ones with blocks of 32 and 64, and
+ * only in the kernel itself. This process compiles the kernel with the first setting of
+ * HEDDLE_VGPU. */
 #define VGPU  "rt-apart,crash=hd_pick,hang=maxntid 96"
 #define TASKS "rt-apart,crash=red.global.add"
 
@@ -77,7 +78,7 @@ static void others_go_on(unsigned before)
 	assert_int_equal(read_it(), before + 2 * EACH);
 }
 
-/* Each twice: the second time the compiler is not asked. */
+/* Each way twice: the second time, the compiler is not run. */
 static void crashes(void **state)
 {
 	static const char *const words[] = {"kernels 'ones' and 'thousands'", "\"merge\"",
@@ -110,7 +111,7 @@ static void hangs(void **state)
 	others_go_on(before);
 }
 
-/* A pool that cannot have a kernel is as it was. */
+/* A pool that cannot add a kernel stays unchanged. */
 static void tasks(void **state)
 {
 	static const char *const words[] = {

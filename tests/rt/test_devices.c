@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* libheddle on two devices at once: "cpu:0" and "cpu:1" are handles of their own, with memory and
- * kernels there; numbers that name no device are refused. */
+/* Tests libheddle on two devices at once: "cpu:0" and "cpu:1" give separate handles, with memory
+ * and kernels on their devices. Numbers without a device are refused. */
 #include "unit.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What passes on the host alone. Who has a pool's columns: it passes from one thread that spawns
- * alone to another, and to all, and each row has one task at a time. */
+/* Tests of the host's part only. The ownership of a pool's columns passes from one thread that
+ * spawns alone to another, and to all; each row has one task at a time. */
 #include "unit.h"
 
 #include "fake_pool.h"
@@ -10,7 +10,7 @@
 #include <errno.h>
 
 #define THREADS 3
-#define TURN    40000 /* long enough alone that the pool becomes the thread's */
+#define TURN    40000 /* long enough alone that the thread becomes the pool's owner */
 #define TURNS   3
 
 static uint64_t ids[THREADS][2 * TURN * TURNS];
@@ -70,7 +70,7 @@ static void owners(void **state)
 	fake_free();
 }
 
-/* What is kept of the last shape is given out for that shape alone. */
+/* The cached answer for the last shape is returned only for that shape. */
 static void shapes(void **state)
 {
 	static const struct heddle_task plain = {
@@ -97,7 +97,7 @@ static void shapes(void **state)
 		assert_memory_equal(asked.head, want.head, sizeof(want.head));
 		assert_memory_not_equal(asked.head, kept.head, sizeof(want.head));
 		assert_int_equal(asked.parts, want.parts);
-		*of[word] = UINT32_MAX; /* what cannot be is told at any time */
+		*of[word] = UINT32_MAX; /* an impossible shape is refused at any time */
 		assert_true(pool_ask(fake, k, &other, &asked) < 0);
 		task.args_bytes = 7;
 		assert_int_equal(pool_ask(fake, k, &task, &asked), -EINVAL);

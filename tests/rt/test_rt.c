@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* libheddle's errors: a value, and a text that says what, where and what to do; what was there
- * before is as it was. */
+/* Tests libheddle's errors: an error code, and a text that says what failed, where, and what to do.
+ * Existing objects stay unchanged. */
 #include "unit.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static int open_it(void **state)
 	return opened(r);
 }
 
-/* The last error has all of these words. */
+/* The last error contains both strings. */
 static void says(const char *a, const char *b)
 {
 	if (!strstr(heddle_error(h), a) || !strstr(heddle_error(h), b))
@@ -78,7 +78,7 @@ static void opening(void **state)
 	assert_string_equal(heddle_device(h), "heddle virtual GPU");
 }
 
-/* Where the driver of the parent is used already. */
+/* In a child process whose parent has already used the driver. */
 static void in_a_child(void **state)
 {
 	static const char *const devices[] = {"cpu", "auto"};
@@ -182,14 +182,14 @@ static void ways(void **state)
 	assert_int_equal(run(l, 2, "weave registers=257"), -EINVAL);
 	assert_int_equal(run(l, 1, "weave"), -ENOTSUP);
 	says("woven", "vertical");
-	/* NULL: nothing was measured. */
+	/* NULL, with no measurements. */
 	l[1] = launch(2);
 	value = 1;
 	assert_int_equal(heddle_corun(h, l, 2, NULL, "/nonexistent/store", &res), 0);
 	assert_string_equal(res.way, "sequential");
 }
 
-/* Forms are kept, and so they are for other shapes; every block runs once. */
+/* Forms are cached and reused for other shapes; every block runs once. */
 static void running(void **state)
 {
 	static const char *const names[] = {"merge steal", "merge steal chunk=3", "vertical",
@@ -218,7 +218,7 @@ static void running(void **state)
 	}
 }
 
-/* What cannot be woven is fused vertically, and says why. */
+/* Kernels that cannot be woven are fused vertically, with the reason. */
 static void not_woven(void **state)
 {
 	struct heddle_launch l[2] = {launch(3), launch(2)};
@@ -237,8 +237,8 @@ static void not_woven(void **state)
 	assert_int_equal(sum, 5 * 5 * 32);
 }
 
-/* Kernels of one text have one copy of its variables, whichever way they are run; others, that have
- * the same names, have theirs. */
+/* Kernels of one text share its variables, whichever way they run. Another text with the same names
+ * has its own. */
 static void variables(void **state)
 {
 #define VARS_PTX(first)                                                                            \
@@ -286,7 +286,7 @@ static void variables(void **state)
 	assert_int_equal(heddle_free(h, out), 0);
 }
 
-/* Two handles have kernels of their own. */
+/* Two handles have separate kernels. */
 static void two(void **state)
 {
 	struct heddle_launch l = launch(2);

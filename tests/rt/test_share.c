@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Sessions of heddle/share.h with a real heddled, and without one. No kernel runs: the test reports
- * the progress that a program would. */
+/* Tests sessions of heddle/share.h with a real heddled and without one. No kernel runs: the test
+ * reports progress in the program's place. */
 #include "unit.h"
 
 #include "daemon/harness.h"
@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define FIT  16u    /* blocks of 128 threads on an SM of 2,048 */
+#define FIT  16u    /* blocks of 128 threads on an SM with 2,048 threads */
 #define LONG 100000 /* blocks */
 
 static struct heddle *h;
@@ -66,7 +66,7 @@ static void changes_to(struct heddle_share *s, unsigned expected)
 	assert_int_equal(may.blocks_per_sm, expected);
 }
 
-/* Until nothing decides, for this reason. */
+/* Waits until the session is without a daemon, for this reason. */
 static void is_alone(struct heddle_share *s, const char *why)
 {
 	uint64_t end = now_ns() + LIMIT_NS;
@@ -154,13 +154,14 @@ static void wrong_arguments(void **state)
 	heddle_share_close(s);
 }
 
-/* What limits a block limits the answer where the program does not give it. */
+/* If the program does not give the number of blocks per SM, it follows from the resources of a
+ * block. */
 static void as_many_as_fit(void **state)
 {
 	struct heddle_share *s = init("/nonexistent/socket", "normal");
 	struct heddle_share_kernel k = kernel;
 
-	k.registers = 64; /* 8 warps' worth of 65,536 each */
+	k.registers = 64; /* of 65,536 per SM, for 128 threads per block */
 	assert_int_equal(heddle_share_obtain(s, &k, 0, &may), 0);
 	assert_int_equal(may.blocks_per_sm, 65536 / (64 * 128));
 	assert_int_equal(heddle_share_release(s), 0);
@@ -180,7 +181,7 @@ static void two_share(void **state)
 	obtain(b, FIT / 2);
 	changes_to(a, FIT / 2);
 	assert_int_equal(heddle_share_progress(a, 100, 40), 0);
-	/* Its last block has begun, so that it needs no more room (section 3.2). */
+	/* b's last block has started, so b needs no more room (section 3.2). */
 	assert_int_equal(heddle_share_progress(b, LONG, LONG - 8), 0);
 	changes_to(a, FIT);
 	assert_int_equal(heddle_share_release(b), 0);
@@ -209,7 +210,7 @@ static void higher_priority_takes_all(void **state)
 		assert_int_equal(heddle_share_obtain(third, &kernel, 20000000, &may), -ETIMEDOUT);
 		says(third, "no SM in time");
 		assert_int_equal(heddle_share_release(high), 0);
-		/* It gets nothing back before its last block has left. */
+		/* The low-priority session gets no SMs back before its last block has left. */
 		assert_int_equal(heddle_share_wait(low, 20000000, &may), -ETIMEDOUT);
 		assert_int_equal(heddle_share_progress(low, started, started), 0);
 		changes_to(low, FIT);
@@ -220,7 +221,7 @@ static void higher_priority_takes_all(void **state)
 	end(&d);
 }
 
-/* A small kernel of higher priority takes the SMs that it needs. */
+/* A small high-priority kernel takes the SMs that it needs. */
 static void some_sms_are_taken(void **state)
 {
 	struct daemon d = start("hpf");
@@ -290,7 +291,7 @@ static void heddled_dies(void **state)
 	changes_to(b, FIT);
 	assert_int_equal(heddle_share_progress(b, 9, 8), 0);
 	assert_int_equal(heddle_share_release(b), 0);
-	/* The next heddled is found by the next kernel, not by one that is under way. */
+	/* The next kernel connects to the next heddled, not a running one. */
 	d = daemon_in(d.dir, (char *[]){"--policy", "greedy", NULL});
 	while (heddle_share_alone(b) && now_ns() < end_ns) {
 		obtain(b, FIT);

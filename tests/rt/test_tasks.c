@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Pools of tasks: what is wrong is said, what is full is waited for, nothing is lost or done twice,
- * and nothing hangs. */
+/* Tests pools of tasks: errors are reported, spawning into a full pool waits, no task is lost or
+ * run twice, and nothing hangs. */
 #include "unit.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#define LONG 60000000000u /* ns: nothing here takes as long unless it hangs */
+#define LONG 60000000000u /* ns: only a hang takes this long */
 
 #define HEAD ".version 6.0\n.target sm_70\n.address_size 64\n"
 static const char ptx[] = HEAD
@@ -21,14 +21,14 @@ static const char ptx[] = HEAD
 	".reg .b64 %a; .reg .b32 %v;\n"
 	"ld.param.u64 %a, [p];\nld.param.u32 %v, [v];\n"
 	"red.global.add.u32 [%a], %v;\nret;\n}\n"
-	/* until *p is v: then every thread adds 1 behind it */
+	/* waits until *p is v; then every thread adds 1 to p[1] */
 	".visible .entry await(.param .u64 p, .param .u32 v)\n{\n"
 	".reg .b64 %a; .reg .b32 %v; .reg .b32 %r; .reg .pred %q;\n"
 	"ld.param.u64 %a, [p];\nld.param.u32 %v, [v];\n"
 	"$again:\nld.volatile.global.u32 %r, [%a];\nsetp.ne.u32 %q, %r, %v;\n@%q bra $again;\n"
 	"red.global.add.u32 [%a+4], 1;\nret;\n}\n"
-	/* shared memory: threads leave their number, and 64 times their block's, and read their
-	 * neighbour's behind a barrier; those of other blocks would be others */
+	/* in shared memory, each thread writes its number plus 64 times its block's and reads its
+	 * neighbour's after a barrier; values of other blocks would differ */
 	".extern .shared .align 4 .b8 dyn[];\n"
 	".visible .entry turn(.param .u64 p)\n{\n"
 	".reg .b64 %a; .reg .b64 %b; .reg .b32 %r<7>;\n"
@@ -57,7 +57,7 @@ static const char *const names[] = {"put", "await", "turn", "wrong", "half", "va
 static unsigned put, data[1024];
 #include "opened_pool.h"
 
-/* A small pool: two warps of executors, in each of few blocks. */
+/* A small pool: two warps of executors per block, and few blocks. */
 static void make(struct heddle_tasks_options o)
 {
 	make_pool(o, &put, 1);
@@ -91,7 +91,7 @@ static struct heddle_tasks_state look(void)
 	return s;
 }
 
-/* The last error of this thread has all of these words. */
+/* The last error of this thread contains both strings. */
 static void says(const char *a, const char *b)
 {
 	const char *text = heddle_tasks_error(t);
@@ -216,7 +216,7 @@ static void *produce(void *user)
 	return NULL;
 }
 
-/* More than there are places for; blocks of parts of warps come first while others run. */
+/* More tasks than places; blocks that are part of a warp come first while others run. */
 static void producers(void **state)
 {
 	pthread_t thread[4];
@@ -236,7 +236,7 @@ static void producers(void **state)
 	heddle_tasks_destroy(t);
 }
 
-/* ---- shared memory and barriers run out ---- */
+/* ---- shared memory and barriers are exhausted ---- */
 static void exhaustion(void **state)
 {
 	unsigned turn, want[64] = {0};
@@ -248,7 +248,8 @@ static void exhaustion(void **state)
 		static const unsigned bytes[] = {256, 300, 1024, 5000, 16384, 512, 2047};
 		unsigned threads = i % 5 ? 32 : 64;
 
-		/* One of a warp takes barriers, of which there are fewer than warps. */
+		/* A block of more than one warp takes a barrier; there are fewer of these than
+		 * warps. */
 		ok(spawn(turn, 1 + i % 40, threads, i % 3 ? bytes[i % 7] : 256, NULL));
 		for (unsigned k = 0; k < threads; k++)
 			want[k] += (1 + i % 40) * ((k + 1) % threads + 32 * (i % 40));
@@ -290,8 +291,8 @@ static void parameters(void **state)
 	heddle_tasks_destroy(t);
 }
 
-/* A pool of small blocks has room for a kernel with barriers that comes later: an SM has 64
- * barriers, and each block of a pool with such a kernel takes 16. */
+/* A pool of small blocks has room for a later kernel with barriers: an SM has 64 barriers, and each
+ * block of a pool with such a kernel takes 16. */
 static void shape(void **state)
 {
 	unsigned sms, k;
@@ -308,7 +309,7 @@ static void shape(void **state)
 	heddle_tasks_destroy(t);
 }
 
-/* One copy of a module's variable: of tasks, of launches, and when the pool is made anew. */
+/* A module's variable has one copy for tasks, launches, and the next pool. */
 static void variables(void **state)
 {
 	struct heddle_launch plain = {
@@ -331,9 +332,9 @@ static void variables(void **state)
 	assert_int_equal(word(0), 3);
 }
 
-/* ---- leaving and coming back ---- */
+/* ---- the pool leaves the device and returns ---- */
 
-/* A kernel comes while tasks of another run, and wait. */
+/* Adds a kernel while tasks of another one run and wait. */
 static void additions(void **state)
 {
 	unsigned turn;
@@ -358,7 +359,7 @@ static void suspension(void **state)
 	make((struct heddle_tasks_options){.threads = 96});
 	for (unsigned round = 1; round <= 20; round++) {
 		for (unsigned i = 0; i < 20; i++)
-			ok(spawn(put, 20, 64, 0, NULL)); /* many are begun, and not whole */
+			ok(spawn(put, 20, 64, 0, NULL)); /* many have started and are incomplete */
 		ok(heddle_tasks_suspend(t));
 		assert_int_equal(look().running, 0);
 		ok(spawn(put, 1, 64, 0, &id));
@@ -387,13 +388,13 @@ static void idleness(void **state)
 		assert_int_equal(look().running, 0);
 	}
 	assert_int_equal(word(0), 20 * 64);
-	/* Not 20: what comes while it leaves may be begun still. */
+	/* May be under 20: tasks that arrive while the pool leaves may still start. */
 	assert_true(look().launches >= 2);
 	heddle_tasks_destroy(t);
 }
 
-/* There are no beats, and the device waits for 1 ms: it leaves by itself each time, as it leaves a
- * host that is dead. Here somebody is left to see that, and work goes on. */
+/* Without heartbeats, the device leaves by itself after 1 ms each time, as it does when the host is
+ * dead. Here the host is alive and notices it, so work continues. */
 static void heartbeat(void **state)
 {
 	make((struct heddle_tasks_options){
@@ -449,8 +450,8 @@ static void *spawn_on(void *user)
 	return NULL;
 }
 
-/* Calls that a GPU holds up for as long as a kernel is there: the pool lets them through, and loses
- * nothing, however many tasks come. */
+/* Calls that a GPU blocks while a kernel is resident: the pool makes room for them and loses no
+ * task, however many arrive. */
 static void others(void **state)
 {
 	struct heddle_launch plain = {
@@ -486,7 +487,7 @@ static void others(void **state)
 	heddle_tasks_destroy(t);
 }
 
-/* What runs ends, what had not begun is dropped; the next pool knows nothing of it. */
+/* Running tasks end, tasks that have not started are dropped; the next pool is not affected. */
 static void destruction(void **state)
 {
 	make((struct heddle_tasks_options){.threads = 96, .blocks_per_sm = 1});
@@ -500,7 +501,7 @@ static void destruction(void **state)
 	assert_int_equal(word(0), 64);
 }
 
-/* Of heddle_close, too. The last test: the context is done for. */
+/* The error of heddle_close, too. Must be the last test: the context is unusable afterwards. */
 static void fault(void **state)
 {
 	unsigned wrong;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Pools beside others on the same GPU: each gets on, nothing waits for what never comes, and what
- * cannot be is said. */
+/* Tests pools beside others on the same GPU: each makes progress, none waits for something that
+ * never comes, and impossible requests are reported. */
 #include "unit.h"
 
 #include <errno.h>
@@ -15,11 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LONG 60000000000u /* ns: nothing here takes as long unless it hangs */
+#define LONG 60000000000u /* ns: only a hang takes this long */
 
 #include "put_await.h"
 
-/* ---- somebody who spawns all the time ---- */
+/* ---- a thread that spawns continually ---- */
 struct spawner {
 	pthread_t thread;
 	struct heddle_tasks *pool;
@@ -50,7 +50,7 @@ static void begin(struct spawner *s)
 	assert_int_equal(pthread_create(&s->thread, NULL, spawn_on, s), 0);
 }
 
-/* All that it spawned has ended. */
+/* Stops the thread; all its tasks have ended. */
 static void end(struct spawner *s)
 {
 	s->stop = true;
@@ -80,7 +80,7 @@ static void two_busy(void **state)
 	assert_int_equal(heddle_tasks_destroy(second.pool), 0);
 }
 
-/* Of another handle: what frees and loads there has the busy pool leave, and come back. */
+/* With another handle: calls that free and load make the busy pool leave, and it returns. */
 static void beside_busy(void **state)
 {
 	struct heddle *other;
@@ -107,7 +107,8 @@ static void beside_busy(void **state)
 	assert_int_equal(heddle_tasks_destroy(t), 0);
 }
 
-/* Half of each SM is another's for as long as it likes: tasks are done where the pool has come. */
+/* Another pool keeps half of each SM for as long as it likes: tasks run on the SMs where this pool
+ * has room. */
 static void half_of_each_sm(void **state)
 {
 	struct heddle_tasks *blocker, *second;
@@ -138,8 +139,7 @@ static void half_of_each_sm(void **state)
 	assert_int_equal(heddle_tasks_destroy(t), 0);
 }
 
-/* A task that waits for its program: what the driver would begin only behind it is refused in time.
- */
+/* A task waits for its program. A request that the driver would only start after it times out. */
 static void waits_for_host(void **state)
 {
 	struct heddle_tasks *first;
@@ -209,7 +209,7 @@ static void no_pool(void **state)
 	assert_string_equal(heddle_device(NULL), "");
 }
 
-/* A child, forked at any time beside one that spawns: it is told, and hangs nowhere. */
+/* A child, forked at a random time beside a spawning thread, gets an error and does not hang. */
 static void forked(void **state)
 {
 	struct spawner s;
@@ -239,7 +239,7 @@ static void forked(void **state)
 	assert_int_equal(heddle_tasks_destroy(t), 0);
 }
 
-/* With an argument: the cases that wait for limits of 10 s. */
+/* With an argument: the cases that wait for timeouts of 10 s. */
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tasks that trap or fail assertions, in a part of a warp, of a block, of a grid, beside others
- * that do not: each is told of, with where it was, nobody passes a barrier that it did not come to,
- * none hangs, and everything else is right. */
+/* Tests tasks that trap or fail assertions, in part of a warp, a block or a grid, beside healthy
+ * tasks: each failure is reported with its place, no thread passes a barrier that another did not
+ * reach, nothing hangs, and everything else is right. */
 #include "unit.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LONG  60000000000u /* ns: nothing here takes as long unless it hangs */
+#define LONG  60000000000u /* ns: only a hang takes this long */
 #define WORDS 4096
 
 #define HEAD ".version 6.0\n.target sm_70\n.address_size 64\n"
@@ -26,28 +26,29 @@ static const char ptx[] = HEAD
 	".global .align 1 .b8 file[5] = {97, 46, 99, 117, 0};\n"
 	".extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, "
 	".param .b64 e);\n"
-	/* thread `who` traps; who passes the barrier adds 1 */
+	/* thread `who` traps; threads that pass the barrier add 1 */
 	".visible .entry once" ARGS BEGIN "setp.eq.u32 %q, %t, %w;\n@%q trap;\nbar.sync 0;\n"
 	"red.global.add.u32 [%a], 1;\nret;\n}\n"
-	/* 8 rounds, in each of which all add 1 to a word; `who` traps in round `when` */
+	/* 8 rounds, in each of which all threads add 1 to a word; thread `who` traps in round
+	 * `when` */
 	".visible .entry rounds" ARGS BEGIN "mov.u32 %i, 0;\n$L:\nsetp.eq.u32 %q, %t, %w;\n"
 	"setp.eq.and.u32 %q, %i, %n, %q;\n@%q bra $T;\nbar.sync 0;\n"
 	"red.global.add.u32 [%a], 1;\nadd.u64 %a, %a, 4;\nadd.u32 %i, %i, 1;\n"
 	"setp.lt.u32 %q, %i, 8;\n@%q bra $L;\nret;\n$T:\ntrap;\n}\n"
-	/* the same with a reduction, whose sum is what is added; even threads only */
+	/* the same with a reduction, whose sum is added; only even threads count */
 	".visible .entry sums" ARGS BEGIN "mov.u32 %i, 0;\n$L:\nsetp.eq.u32 %q, %t, %w;\n"
 	"setp.eq.and.u32 %q, %i, %n, %q;\n@%q trap;\nand.b32 %j, %t, 1;\n"
 	"setp.eq.u32 %q, %j, 0;\nbar.red.popc.u32 %k, 0, %q;\n"
 	"red.global.add.u32 [%a], %k;\nadd.u64 %a, %a, 4;\nadd.u32 %i, %i, 1;\n"
 	"setp.lt.u32 %q, %i, 8;\n@%q bra $L;\nret;\n}\n"
-	/* all wait for a word that thread `who` sets, but it traps when it is 31 or so */
+	/* all wait for a word that thread `who` sets, unless it traps because `when` is 1 */
 	".visible .entry waits" ARGS BEGIN ".shared .u32 flag[1];\nsetp.ne.u32 %q, %t, 0;\n"
 	"mov.u32 %i, 0;\n@%q bra $Z;\nst.volatile.shared.u32 [flag], %i;\n$Z:\nbar.sync 0;\n"
 	"setp.ne.u32 %q, %t, %w;\n@%q bra $W;\nsetp.eq.u32 %q, %n, 1;\n@%q trap;\n"
 	"mov.u32 %i, 1;\nst.volatile.shared.u32 [flag], %i;\n$W:\n"
 	"ld.volatile.shared.u32 %j, [flag];\nsetp.eq.u32 %q, %j, 0;\n@%q bra $W;\n"
 	"bar.sync 0;\nred.global.add.u32 [%a], 1;\nret;\n}\n"
-	/* lanes that are left vote behind it */
+	/* the remaining lanes vote after the trap */
 	".visible .entry votes" ARGS BEGIN "setp.eq.u32 %q, %t, %w;\n@%q trap;\n"
 	"setp.lt.u32 %u, %t, 16;\nvote.sync.ballot.b32 %i, %u, -1;\n"
 	"red.global.add.u32 [%a], %i;\nret;\n}\n"
@@ -112,7 +113,7 @@ static void read_data(void)
 	assert_int_equal(heddle_read(h, data, at, sizeof(data)), 0);
 }
 
-/* Failing tasks and healthy ones in turns, in blocks of whole warps and of parts of them. */
+/* Failing and healthy tasks alternate, in blocks of whole warps and of parts of warps. */
 static void one_thread(void **state)
 {
 	static const unsigned who[] = {0, 5, 31, 32, 63, 64, 95};
@@ -143,7 +144,7 @@ static void one_thread(void **state)
 	}
 }
 
-/* What of them passes each round: all, up to the one that somebody did not come to. */
+/* All threads pass each round before the one that a thread did not reach. */
 static void in_rounds(unsigned kernel, unsigned each)
 {
 	uint64_t id[64];
@@ -173,7 +174,7 @@ static void reductions(void **state)
 	in_rounds(SUMS, 128 * 64);
 }
 
-/* Blocks of a task that fail and others. */
+/* A task with failing blocks and others. */
 static void blocks(void **state)
 {
 	uint64_t id = spawn(HOLDS, 20, 64, 0, 0, 20 * 64), bad = spawn(HOLDS, 20, 64, 1, 0, 1000);
@@ -202,7 +203,7 @@ static void waiting(void **state)
 		assert_int_equal(data[i], i & 1 ? 0 : 96);
 }
 
-/* Of those that have left a warp nobody is waited for. */
+/* No operation waits for lanes that have left the warp. */
 static void masks(void **state)
 {
 	uint64_t bad = spawn(VOTES, 1, 64, 0, 3, 0), id = spawn(VOTES, 1, 64, 1, NOBODY, 0);
@@ -213,7 +214,8 @@ static void masks(void **state)
 	assert_int_equal(data[1], 32 * 0xffffu);
 }
 
-/* It is known for ever, whoever has the row now, and in all by turns. */
+/* heddle_tasks_check reports a failed task for ever, whichever task has its row now;
+ * heddle_tasks_wait_all reports each failure once. */
 static void remembered(void **state)
 {
 	struct heddle_tasks_state s = {.size = sizeof(s)};
@@ -243,7 +245,7 @@ static void remembered(void **state)
 	assert_int_equal(heddle_tasks_wait_all(t, LONG), -EFAULT);
 }
 
-/* Failed tasks that are parked in their middle, and go on. */
+/* Failed tasks that are parked halfway and continue. */
 static void parked(void **state)
 {
 	uint64_t bad[20];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A fault of a task: the virtual GPU's report names the block, the thread and the line of the
+/* Tests a fault in a task: the virtual GPU's report names the block, thread and line of the
  * program's kernel, not those of the pool's. */
 #include "unit.h"
 
@@ -16,7 +16,7 @@
 static const char ptx[] =
 	".version 6.0\n.target sm_70\n.address_size 64\n"
 	".visible .entry fine(.param .u64 p, .param .u32 a, .param .u32 b) { ret; }\n"
-	/* block (a, 2, 1) writes elsewhere, in thread (5, b, 0) */
+	/* thread (5, b, 0) of block (a, 2, 1) writes out of bounds */
 	".visible .entry bad(.param .u64 p, .param .u32 a, .param .u32 b)\n{\n"
 	".reg .b64 %a; .reg .b32 %r<9>; .reg .pred %q;\n"
 	"ld.param.u32 %r0, [a];\nld.param.u32 %r1, [b];\n"

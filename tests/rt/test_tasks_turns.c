@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A busy pool leaves the GPU from time to time: kernels and driver calls of the program get on
- * beside it. Its columns come back one by one, also while a task keeps others there. */
+/* A busy pool leaves the GPU from time to time, so that the program's kernels and driver calls make
+ * progress beside it. Its columns return one by one, even if a task keeps others there. */
 #include "unit.h"
 
 #include "rt/pool_row.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#define LONG     20000000000u /* ns: nothing here takes as long unless it hangs */
+#define LONG     20000000000u /* ns: only a hang takes this long */
 #define SOME     1000000000u
 #define LIFETIME 5u /* ms */
 #define LONGS    7
@@ -35,7 +35,7 @@ static void nap(void)
 	nanosleep(&pause, NULL);
 }
 
-/* ---- a thread that spawns all the time ---- */
+/* ---- a thread that spawns continually ---- */
 static pthread_t thread;
 static atomic_bool stop;
 static unsigned n_spawned; /* by it */
@@ -69,7 +69,7 @@ static void end_spawner(void)
 	pthread_join(thread, NULL);
 }
 
-/* Tasks in each column, all of which end. */
+/* Runs tasks in each column; all of them end. */
 static void run_batch(void)
 {
 	static bool has[POOL_MAX_COLUMNS];
@@ -102,7 +102,7 @@ static void end_with_long_task(void)
 
 /* ---- the cases ---- */
 
-/* With one thread for each that an SM holds, so that it needs the room of a whole SM. */
+/* A kernel that needs the room of a whole SM: one block has all the threads of an SM. */
 static void ordinary_kernel(void **state)
 {
 	const struct cu_api *cu = &h->d.cu;
@@ -146,7 +146,7 @@ static void ordinary_kernel(void **state)
 	assert_int_equal(heddle_tasks_destroy(t), 0);
 }
 
-/* What the driver does behind all kernels that run. */
+/* Calls that the driver completes only after all running kernels. */
 static void *load_and_free(void *user)
 {
 	const struct cu_api *cu = &h->d.cu;
@@ -188,8 +188,8 @@ static void driver_calls(void **state)
 	assert_int_equal(heddle_tasks_destroy(t), 0);
 }
 
-/* Columns that have left come back although one task never lets its column go, and that column
- * begins other tasks, too. */
+/* Columns that have left return although one task never frees its column, and that column starts
+ * other tasks, too. */
 static void one_long_task(void **state)
 {
 	uint64_t id, first;
@@ -210,7 +210,7 @@ static void one_long_task(void **state)
 	end_with_long_task();
 }
 
-/* Without a lifetime: the pool leaves for another one, gives that up, and is there again. */
+/* Without a lifetime: the pool leaves for another one and returns when that one gives up. */
 static void turn_of_another(void **state)
 {
 	struct heddle_tasks *other;
@@ -250,8 +250,8 @@ static void *suspend(void *user)
 	return NULL;
 }
 
-/* In several launches, unless they came to the same column: what has to leave waits for all of
- * them, and what gives that up has all columns back. */
+/* The long tasks are in several launches, unless they came to the same column. A request that needs
+ * the pool to leave waits for all of them; when it gives up, all columns return. */
 static void long_tasks(void **state)
 {
 	uint64_t id[LONGS];
@@ -261,7 +261,7 @@ static void long_tasks(void **state)
 	make((struct heddle_tasks_options){.lifetime_ms = LIFETIME});
 	begin_spawner(t);
 	for (unsigned i = 0; i < LONGS; i++) {
-		unsigned n = i < 3 ? i + 2 : 4; /* with so many most of it stays */
+		unsigned n = i < 3 ? i + 2 : 4; /* with so many, most of the pool stays */
 
 		id[i] = spawn_of(number[AWAIT], 1, 32, 2 + i, 7, 0);
 		run_batch();

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tasks with blocks as wide as the pool's own, which the scheduling warp runs a part of, and tasks
- * of many blocks, which several blocks of the pool share; beside others, parked, and failing. */
+/* Tests tasks whose blocks are as wide as the pool's own, part of which the scheduling warp runs,
+ * and tasks of many blocks, which several blocks of the pool share; beside others, parked, and
+ * failing. */
 #include "unit.h"
 
 #include <errno.h>
@@ -10,13 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LONG  60000000000u /* ns: nothing here takes as long unless it hangs */
+#define LONG  60000000000u /* ns: only a hang takes this long */
 #define WORDS (1u << 18)
 
 #define HEAD ".version 6.0\n.target sm_70\n.address_size 64\n"
 static const char ptx[] = HEAD
-	/* Each thread leaves its number in shared memory, and adds what the thread has that is
-	 * opposite, and 1, to its own word. Thread `who` of block `which` traps ahead of it. */
+	/* Each thread writes its number to shared memory, and adds the opposite thread's number and
+	 * 1 to its own word. Before that, thread `who` of block `which` traps. */
 	".visible .entry turn(.param .u64 p, .param .u32 who, .param .u32 which)\n{\n"
 	".shared .u32 all[1024];\n.reg .b64 %a; .reg .b64 %b; .reg .b32 %t; .reg .b32 %n;\n"
 	".reg .b32 %i; .reg .b32 %j; .reg .b32 %w; .reg .b32 %c; .reg .pred %q;\n"
@@ -28,7 +29,7 @@ static const char ptx[] = HEAD
 	"add.u32 %i, %i, %j;\nld.shared.u32 %i, [%i];\nadd.u32 %i, %i, 1;\n"
 	"mad.lo.u32 %j, %c, %n, %t;\nmul.wide.u32 %b, %j, 4;\nadd.u64 %a, %a, %b;\n"
 	"red.global.add.u32 [%a], %i;\nret;\n}\n"
-	/* 1 to the word of each thread */
+	/* adds 1 to the word of each thread */
 	".visible .entry one(.param .u64 p, .param .u32 who, .param .u32 which)\n{\n"
 	".reg .b64 %a; .reg .b64 %b; .reg .b32 %t; .reg .b32 %n; .reg .b32 %c; .reg .pred %q;\n"
 	".reg .b32 %w; .reg .b32 %j;\n"
@@ -37,7 +38,7 @@ static const char ptx[] = HEAD
 	"setp.eq.u32 %q, %t, %w;\nsetp.eq.and.u32 %q, %c, %j, %q;\n@%q trap;\n"
 	"mad.lo.u32 %t, %c, %n, %t;\nmul.wide.u32 %b, %t, 4;\nadd.u64 %a, %a, %b;\n"
 	"red.global.add.u32 [%a], 1;\nret;\n}\n"
-	/* until the word is not 0; then the block's number of the column it is in */
+	/* writes the number of its SM, plus 1, to the word of the block */
 	".visible .entry where(.param .u64 p, .param .u32 who, .param .u32 which)\n{\n"
 	".reg .b64 %a; .reg .b64 %b; .reg .b32 %t; .reg .b32 %c; .reg .pred %q;\n"
 	"ld.param.u64 %a, [p];\nmov.u32 %t, %smid;\nmov.u32 %c, %ctaid.x;\nadd.u32 %t, %t, 1;\n"
@@ -74,7 +75,7 @@ static struct heddle_tasks_state look(void)
 	return s;
 }
 
-/* What the threads of such tasks leave, one at `to`. */
+/* Checks the results of n such tasks, with the first word at `to`. */
 static void check_turns(unsigned n, unsigned blocks, unsigned threads, unsigned to)
 {
 	for (unsigned b = 0; b < blocks; b++)
@@ -87,7 +88,7 @@ static void check_turns(unsigned n, unsigned blocks, unsigned threads, unsigned 
 		}
 }
 
-/* Wide blocks among narrow ones, whole and in part of their last warp, in pools of two widths. */
+/* Wide blocks among narrow ones, with a complete or partial last warp, in pools of two widths. */
 static void mixed(unsigned threads)
 {
 	const unsigned widths[] = {threads, threads - 5, 64, threads - 32, 40, threads};
@@ -144,7 +145,7 @@ static void wide_parked(void **state)
 	heddle_tasks_destroy(t);
 }
 
-/* Also where the thread that traps is of the scheduling warp. */
+/* Includes cases in which the trapping thread belongs to the scheduling warp. */
 static void wide_failing(void **state)
 {
 	static const unsigned who[] = {0, 255, 230, 31};
@@ -163,7 +164,7 @@ static void wide_failing(void **state)
 	heddle_tasks_destroy(t);
 }
 
-/* A grid of 128 K threads; of one block more than the columns can be given equal parts of, of few
+/* Grids of 128 K threads, with one block more than the columns can share equally, and with few
  * blocks. */
 static void many_blocks(void **state)
 {
@@ -192,7 +193,7 @@ static void many_blocks(void **state)
 	check_turns(7, 5, 32, WORDS - 4096);
 	assert_int_equal(look().spawned, 14);
 	assert_int_equal(look().ended, 14);
-	/* All of the device has a part of it. */
+	/* All columns of the device have a part of it. */
 	most = 64 * columns < WORDS ? 64 * columns : WORDS / columns * columns;
 	ok(heddle_tasks_wait(t, spawn(WHERE, most, 32, 0, NOBODY, 0), LONG));
 	read_data();
@@ -204,7 +205,7 @@ static void many_blocks(void **state)
 	heddle_tasks_destroy(t);
 }
 
-/* Tasks of many parts, of which one fails, or none; ids stay good when rows are used again. */
+/* Tasks of many parts, with one failing part or none; ids stay valid when rows are reused. */
 static void parts_failing(void **state)
 {
 	uint64_t id[60];
@@ -237,7 +238,7 @@ static void parts_failing(void **state)
 	heddle_tasks_destroy(t);
 }
 
-/* More parts than there are rows, and the pool leaves and comes back. */
+/* More parts than rows; the pool leaves and returns. */
 static void parts_parked(void **state)
 {
 	make((struct heddle_tasks_options){.threads = 64, .blocks_per_sm = 1});

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# libheddle and heddle make the same text of the same kernels: what heddle tune measures is what
-# heddle_corun runs. The virtual GPU keeps each text that it compiles as a file of its cache; the
-# forms among these are compared byte for byte.
-#   texts.sh HEDDLE WAYS
+# usage: texts.sh HEDDLE WAYS
+# libheddle and heddle emit the same text for the same kernels, so heddle_corun runs what heddle
+# tune measured. The virtual GPU stores each text that it compiles as a file in its cache; the forms
+# among these are compared byte for byte.
 set -eu
 heddle=$1
 ways=$2
@@ -17,7 +17,7 @@ fail() {
 	exit 1
 }
 
-# tally names module variables: one that it writes, an array, one in constant memory.
+# tally uses module variables: one that it writes, an array, and one in constant memory.
 cat >"$dir/k.ptx" <<'END'
 .version 7.0
 .target sm_70
@@ -53,14 +53,14 @@ cat >"$dir/k.ptx" <<'END'
 }
 END
 
-# form CACHE COMMAND...: runs it with this cache.
+# form CACHE COMMAND...: runs the command with this cache.
 form() {
 	cache=$dir/$1
 	shift
 	mkdir -p "$cache"
 	CUDA_CACHE_PATH=$cache "$@" >"$dir/out" 2>&1 || fail "$*: $(cat "$dir/out")"
 }
-# keep CACHE: of the texts there, those of forms.
+# keep CACHE: removes all texts except forms.
 keep() {
 	for text in "$dir/$1"/*; do
 		grep -q 'entry hd_merged' "$text" || rm "$text"
@@ -94,7 +94,7 @@ for kernels in 'put put' 'put tally' 'tally tally' 'tally put'; do
 		esac
 		echo "$n$tab$kernels$tab$way" >>"$dir/all"
 	done
-	# What heddle tune measures: the same texts are among those that it made.
+	# The texts that heddle tune measures include the same ones.
 	# shellcheck disable=SC2086
 	form tune "$heddle" tune --device cpu --rounds 1 --points 1 --store "$dir/store" -- $specs
 	for way in 'merge steal' vertical horizontal weave; do

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Kernels run together through libheddle, for texts.sh: ways FILE WAY KERNEL=GRID,BLOCK...
- * Each kernel takes the address of 4 KiB and a number. */
+/* usage: ways FILE WAY KERNEL=GRID,BLOCK...
+ * Runs kernels together through libheddle, for texts.sh. Each kernel takes the address of 4 KiB and
+ * a number. */
 #include "heddle/heddle.h"
 
 #include <stdio.h>

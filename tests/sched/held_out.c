@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How well launches of sizes that have never run are predicted (FLEP, section 6.2): eight kernels,
- * 100 launches of random sizes each to learn from, and 50 of other sizes to predict. The virtual
- * GPU runs them with its virtual clock, so that the outcome is the same each time. Prints a line
- * for each kernel; fails if the errors exceed the bounds below.
- *
- * usage: held_out HEDDLE PTX_FOLDER */
+/* usage: held_out HEDDLE PTX_FOLDER
+ * Tests how well the duration of launches with unseen sizes is predicted (FLEP, section 6.2): for
+ * each of eight kernels, the model learns from 100 launches of random sizes and predicts 50 of
+ * other sizes. The virtual GPU runs them with its virtual clock, so that the outcome is always the
+ * same. Prints a line for each kernel; fails if the errors exceed the bounds below. */
 #include "sched/model/durations.h"
 
 #include <math.h>
@@ -23,7 +22,7 @@
 
 static uint64_t drawn;
 
-/* Evenly spread in its logarithm. */
+/* Draws a number whose logarithm is uniformly distributed. */
 static uint32_t draw(double from, double to)
 {
 	double part = (double)(random_bits(36, drawn++) >> 11) / 9007199254740992.0;
@@ -36,7 +35,7 @@ static uint32_t draw_power(uint32_t n)
 	return 1u << random_bits(36, drawn++) % n;
 }
 
-/* A launch on its way into a command line: and, beside that, its shape. */
+/* A launch as a command line under construction, and its shape. */
 struct call {
 	struct sched_shape shape;
 	unsigned n_inputs;
@@ -54,7 +53,7 @@ static void add_input(struct call *c, uint64_t v)
 		c->shape.input[c->n_inputs++] = (float)v;
 }
 
-/* A buffer of n elements of this type and size in bytes. */
+/* Adds a buffer of n elements of this type and size in bytes. */
 static void buffer(struct call *c, const char *type, uint32_t bytes, uint64_t n, const char *init)
 {
 	char text[256];
@@ -78,7 +77,7 @@ static void number(struct call *c, uint32_t v)
 	add_input(c, v);
 }
 
-/* Of no meaning for the duration, as the shim has it. */
+/* Adds a number that has no effect on the duration, as the shim passes it to the model. */
 static void fraction(struct call *c, const char *v)
 {
 	add_text(c, " f32:");
@@ -93,13 +92,13 @@ static void blocks(struct call *c, uint32_t x, uint32_t y, uint32_t z, uint32_t 
 	snprintf(c->grid, sizeof(c->grid), "%u,%u,%u", x, y, z);
 }
 
-/* How many blocks of `each` cover n. */
+/* Returns how many blocks of `each` elements cover n. */
 static uint32_t cover(uint32_t n, uint32_t each)
 {
 	return (n + each - 1) / each;
 }
 
-/* ---- the kernels: sizes over a factor of 20 to 30 in their first dimension ---- */
+/* ---- the kernels: the sizes vary by a factor of 20 to 30 in the first dimension ---- */
 
 static void draw_va(struct call *c)
 {
@@ -179,7 +178,7 @@ static void draw_md(struct call *c)
 	blocks(c, cover(n, 128), y, 1, 128);
 }
 
-/* Rows of unequal length, in a file. Returns how many elements they have in all. */
+/* Writes rows of unequal length to a file. Returns the total number of elements. */
 static uint32_t write_rows(const char *path, uint32_t rows, uint32_t mean)
 {
 	FILE *f = fopen(path, "wb");
@@ -261,7 +260,7 @@ static const struct program {
 
 /* ---- running ---- */
 
-/* Launches it on the virtual GPU. In ns of that. */
+/* Launches it on the virtual GPU. Returns the duration in its virtual ns. */
 static uint64_t call_run(
 	const struct call *c, const char *heddle, const char *folder, const char *name)
 {
@@ -284,7 +283,7 @@ static uint64_t call_run(
 	return (uint64_t)(ms * 1e6);
 }
 
-/* The errors of one kernel's held out launches, of which *ret_worst is the greatest: their mean. */
+/* Returns the mean error of one kernel's held-out launches, and the greatest in *ret_worst. */
 static double try_program(const struct program *p, const char *heddle, const char *folder,
 	struct durations *d, double *ret_worst)
 {

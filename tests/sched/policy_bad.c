@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A policy that does what its options say, most of it wrong. A word, or a number N: every kernel
- * gets N blocks on each SM. BAD_ABI, BAD_SIZE: what its table says of itself. BAD_MISSING: it calls a
- * function that is nowhere. */
+/* A policy that does what its options say, mostly wrong things. The options are a word, or a number
+ * N: every kernel gets N blocks on each SM. BAD_ABI and BAD_SIZE set the version and size in its
+ * table. BAD_MISSING: it calls an undefined function. */
 #include "policy_bad.h"
 
 #include <signal.h>
@@ -23,7 +23,7 @@ struct bad {
 	uint32_t n_sms;
 };
 
-/* No object is there. Not NULL, to which a sanitizer would end the program itself. */
+/* An invalid address. Not NULL, on which a sanitizer would end the program itself. */
 static volatile uintptr_t nowhere = 64;
 
 static void wait_for_ever(void)
@@ -32,7 +32,7 @@ static void wait_for_ever(void)
 		pause();
 }
 
-/* Uses up the stack, with n as large as it gets. */
+/* Overflows the stack by recursion with a large n. */
 static int overflow(unsigned n)
 {
 	volatile char here[4096];
@@ -41,8 +41,8 @@ static int overflow(unsigned n)
 	return n ? overflow(n - 1) + here[0] : 0;
 }
 
-/* The ways in which a policy ends the process: in `decide` the options say only the way, elsewhere
- * CALL=WAY. When it is loaded, BAD_LOAD says it. */
+/* The ways in which a policy can end the process. In `decide`, the option is just the way;
+ * elsewhere it is CALL=WAY. At load time, BAD_LOAD selects the way. */
 static void end_process(const char *way)
 {
 	if (strcmp(way, "crash") == 0)
@@ -109,7 +109,7 @@ static void give(const struct heddle_policy_view *in, struct heddle_policy_plan 
 		memset(heddle_policy_row(in, out, i), n, in->device->n_sms);
 }
 
-/* unranked=N: kernels of the guard form have so many blocks on each SM, all others no bound. */
+/* unranked=N: kernels in the guard form have N blocks on each SM, all others have no bound. */
 static void give_unranked(
 	const struct heddle_policy_view *in, struct heddle_policy_plan *out, uint8_t n)
 {
@@ -120,7 +120,7 @@ static void give_unranked(
 	}
 }
 
-/* Each kernel has the other half of the SMs every 20 ms. */
+/* Swaps the halves of the SMs between the kernels every 20 ms. */
 #define MOVE_NS 20000000u
 static void move(const struct heddle_policy_view *in, struct heddle_policy_plan *out)
 {
@@ -135,8 +135,9 @@ static void move(const struct heddle_policy_view *in, struct heddle_policy_plan 
 	out->wake_ns = (in->now_ns / MOVE_NS + 1) * MOVE_NS;
 }
 
-/* sizes=N: each kernel has so many blocks on each SM, another number every N ms. Near the end of
- * each step it has one block for 2 ms: it grows again before many blocks have noticed. */
+/* sizes=N: each kernel has the same number of blocks on each SM; the number changes every N ms.
+ * Near the end of each step it has one block for 2 ms, and grows again before many blocks have
+ * noticed. */
 #define BRIEF_NS 2000000u
 static void resize(
 	const struct heddle_policy_view *in, struct heddle_policy_plan *out, uint64_t step_ns)
@@ -169,7 +170,7 @@ static void decide(void *state, const struct heddle_policy_view *in, struct hedd
 		move(in, out);
 		return;
 	}
-	if (strncmp(b->does, "last=", 5) == 0) { /* last=N: N blocks, on the last SM alone */
+	if (strncmp(b->does, "last=", 5) == 0) { /* last=N: N blocks, only on the last SM */
 		for (uint32_t i = 0; i < in->n_kernels; i++)
 			heddle_policy_row(in, out, i)[b->n_sms - 1] = (uint8_t)atoi(b->does + 5);
 		return;
@@ -192,7 +193,8 @@ static void decide(void *state, const struct heddle_policy_view *in, struct hedd
 	if (strcmp(b->does, "soon") == 0)
 		out->wake_ns = in->now_ns;
 	else if (strcmp(b->does, "doze") == 0 && in->n_kernels)
-		usleep(150000); /* longer than the loop should take, shorter than a hang */
+		/* longer than a step of the loop should take, shorter than a hang */
+		usleep(150000);
 	else if (strcmp(b->does, "behind") == 0)
 		out->quota[in->n_kernels * b->n_sms] = 0;
 	else if (strcmp(b->does, "before") == 0)

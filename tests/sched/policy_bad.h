@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What a test that links policy_bad.c defines; the shared object has a bad_view that does nothing.
- */
+/* Declares the function that a test that links policy_bad.c defines; in the shared object it does
+ * nothing. */
 #ifndef HEDDLE_TESTS_POLICY_BAD_H
 #define HEDDLE_TESTS_POLICY_BAD_H
 

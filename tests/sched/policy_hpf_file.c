@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The built-in policy hpf as a policy in a shared object: the same source, built with public headers
- * only and linked with libheddle_lanes.a. With PLANTED it holds no tenant, so that traces must
+/* The built-in policy hpf in a shared object: the same source, built with public headers only and
+ * linked with libheddle_lanes.a. With PLANTED it never holds a tenant, so that traces must
  * differ. */
 #include "../../src/sched/policy/policy_hpf.c"
 

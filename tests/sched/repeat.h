@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Journals a simulation, and replays the journal. */
+/* Journals a simulation and replays the journal. */
 #ifndef TESTS_SCHED_REPEAT_H
 #define TESTS_SCHED_REPEAT_H
 
@@ -15,10 +15,10 @@ struct repeat {
 
 /* Begins a journal. Call it before the simulation runs. */
 void repeat_begin(struct repeat *r, struct sim *s);
-/* Replays what the journal has, and frees it. Returns whether all decisions came out equal; if not,
- * prints the difference, with the name. Call it after sim_finish. policy: that of the simulation.
- * Policy profile remembers across engines of a process which counts it has given, so that here it
- * decides differently the second time: then nothing is replayed. */
+/* Replays the journal and frees it. Returns whether all decisions are equal; otherwise prints the
+ * difference with the name. Call it after sim_finish. policy: the simulation's policy. Does not
+ * replay policy profile, which remembers the counts it gave across engines in a process and so
+ * would decide differently the second time. */
 bool repeat_end(struct repeat *r, const char *name, const struct sched_policy *policy);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs scenario files: what happens (sim/trace.h), lines "expect" among it, then "---" and the
- * whole trace. With --bless the trace is rewritten; expectations never are. With --hpf FILE the
- * policy in FILE replaces hpf in the scenarios that use hpf, and the others are left out. The journal
- * of each is replayed. */
+/* Runs scenario files: events (sim/trace.h) with lines "expect" between them, then "---" and the
+ * complete trace. --bless rewrites the trace, but never the expectations. --hpf FILE replaces hpf
+ * by the policy in FILE and skips scenarios of other policies. Each scenario's journal is
+ * replayed. */
 #include "repeat.h"
 
 #include "daemon/policy_file.h"
@@ -21,7 +21,7 @@ struct scenario {
 	struct sim_reader reader;
 	const char *path;
 	int failures;
-	VEC(char *) expects; /* lines, kept until the end */
+	VEC(char *) expects; /* lines to check at the end */
 	VEC(unsigned) expect_lines;
 };
 
@@ -66,9 +66,9 @@ static bool share_is(struct scenario *sc, const char *name, double percent, doub
 	return share >= percent - points && share <= percent + points;
 }
 
-/* expect TENANT LAUNCH turnaround|preemptions|finished OP VALUE; … sms LIST; … unfinished;
- * expect stat NAME OP VALUE; expect share TENANT PERCENT within POINTS: of the SM-time of all
- * blocks that have finished */
+/* expect TENANT LAUNCH turnaround|preemptions|finished OP VALUE; … sms LIST; … unfinished; expect
+ * stat NAME OP VALUE; expect share TENANT PERCENT within POINTS: its share of the SM-time of all
+ * finished blocks */
 static bool holds(struct scenario *sc, char **w, unsigned n)
 {
 	struct sched_stats st;
@@ -123,8 +123,8 @@ static void check(struct scenario *sc)
 		if (sim_split(line, strlen(line), &w) < 0 || !holds(sc, w.at, w.n))
 			fail(sc, sc->expect_lines.at[i], "does not hold:", line);
 	}
-	/* What no scenario has to ask for: no block twice or never, no launch left behind that
-	 * nobody was holding at the end. */
+	/* Checked in every scenario: each block ran exactly once, and no launch is unfinished
+	 * unless its tenant was held at the end. */
 	for (struct sim_launch *l = sc->sim.launches; l; l = l->next) {
 		if (l->done && (l->finished != l->total || l->ticket < l->total))
 			fail(sc, 0, "blocks are missing:", l->name);
@@ -183,7 +183,7 @@ static void read_scenario(struct scenario *sc, const char *text, const char *gol
 		fail(sc, sc->diags.at[i].line, sc->diags.at[i].message, "");
 }
 
-/* Runs the scenario, and compares its trace with that of the file, or writes it there. */
+/* Runs the scenario and compares its trace with the file's, or rewrites the file's. */
 static void run_scenario(struct scenario *sc, const char *text, const char *golden, bool bless)
 {
 	size_t head = golden ? (size_t)(golden - text) + 5 : strlen(text);
@@ -211,7 +211,8 @@ static void run_scenario(struct scenario *sc, const char *text, const char *gold
 		fputs(trace, stderr);
 }
 
-/* hpf: replaces hpf; then scenarios of other policies are left out. NULL: none does. */
+/* hpf: the policy that replaces hpf; scenarios of other policies are skipped. NULL: no
+ * replacement. */
 static int run_file(const char *path, bool bless, const struct sched_policy *hpf, int *io_ran)
 {
 	struct scenario sc = {.path = path};

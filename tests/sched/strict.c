@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Set before main: a test need not do anything for it. */
+/* Installed before main, so that a test need not call anything. */
 #include "strict.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A program that links strict.c aborts at an illegal transition of a launch's state or a tenant's,
- * with a message, and counts the legal ones of launches. */
+/* A program that links strict.c aborts with a message at an illegal transition of a launch's or
+ * tenant's state. It also counts the legal transitions of launches. */
 #ifndef HEDDLE_TESTS_STRICT_H
 #define HEDDLE_TESTS_STRICT_H
 
@@ -10,7 +10,7 @@
 #include "sched/engine/tenant_state.h"
 
 extern unsigned strict_taken[LAUNCH_STATES][LAUNCH_STATES];
-/* Illegal transitions are planted from here on, and counted, too. */
+/* From this call on, tests plant illegal transitions, and these are counted, too. */
 void strict_allow(bool illegal);
 
 #endif

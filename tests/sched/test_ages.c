@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The order of ages of two launches, on a device that is made up here: it runs each launch at a
- * pace that depends on which of both is the older one. */
+/* Tests the choice of which of two launches is older, on a simulated device: each launch's pace
+ * depends on which of the two is older. */
 #include "unit.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 #define SMS     132u
 #define MS      1000000ull
 #define BLOCKS  100000u
-#define A       0u /* indices in the world's launches; A's code is the smaller one */
+#define A       0u /* indices in world.at; A has the smaller code */
 #define B       1u
 #define TURN_NS (MS / 4)
 #define LONGEST 1000u /* turns */
@@ -23,17 +23,17 @@ struct world {
 	struct age_launch at[3];
 	uint32_t n;
 	double alone_ns[2], done[2]; /* done: blocks */
-	/* Paces, as parts of that alone: [older][which]. */
+	/* paces relative to the pace alone: [older][which] */
 	double pace[2][2];
-	double on[2];      /* of the blocks that it may have so many are on SMs */
-	uint64_t needs_ns; /* B finds room once it has been alone for so long; 0: it has room */
+	double on[2];      /* fraction of its allowed blocks that are on SMs */
+	uint64_t needs_ns; /* B gets room after being alone for this long; 0: it has room */
 	uint64_t apart_ns; /* how long it has been */
-	double on_then;   /* the part of the other one's blocks on SMs when one came first again, */
-	uint64_t gone_ns; /* and how long that one had been away */
+	double on_then;    /* fraction of the other's blocks on SMs when the first relaunch came, */
+	uint64_t gone_ns;  /* and how long the relaunched one had been away */
 	uint32_t older;
 	uint64_t now_ns, wake_ns,
-		away_ns; /* away_ns: since when the one that was told to is on its way */
-	uint32_t leaves; /* how often one was told to leave */
+		away_ns; /* away_ns: when the last launch that had to leave left */
+	uint32_t leaves; /* number of times that a launch was told to leave */
 };
 
 static void make(struct world *w, double alone_ns)
@@ -52,14 +52,14 @@ static void make(struct world *w, double alone_ns)
 			.cost_ns = 0.3 * MS};
 	w->alone_ns[A] = w->alone_ns[B] = alone_ns;
 	w->on[A] = w->on[B] = 1;
-	/* Whoever is the older one runs as if alone; the other one starves behind A alone. */
+	/* The older launch runs almost as if alone; the other one starves only behind A. */
 	w->pace[A][A] = 1;
 	w->pace[A][B] = 0.1;
 	w->pace[B][B] = 0.9;
 	w->pace[B][A] = 0.8;
 }
 
-/* Launches of the same kernels once more. */
+/* Launches the same kernels again. */
 static void again(struct world *w, uint32_t older)
 {
 	w->older = older;
@@ -75,7 +75,7 @@ static void again(struct world *w, uint32_t older)
 	ages_decide(&w->ages, w->now_ns, SMS, w->at, w->n, &w->wake_ns);
 }
 
-/* What the device does in a turn. */
+/* Simulates one turn of the device. */
 static void runs(struct world *w)
 {
 	bool both = w->at[A].present && w->at[B].present;
@@ -97,7 +97,7 @@ static void runs(struct world *w)
 		w->on[B] = 1;
 }
 
-/* Turns until a launch ends. */
+/* Runs turns until a launch ends. */
 static void goes_on(struct world *w)
 {
 	for (unsigned t = 0; t < LONGEST; t++) {
@@ -148,12 +148,12 @@ static void the_better_order_is_found_and_kept(void **state)
 	(void)state;
 	make(&w, 80.0 * MS);
 	goes_on(&w);
-	/* It tried the other order, found it better, and stayed. */
+	/* The policy tried the other order, found it better, and kept it. */
 	assert_int_equal(w.leaves, 1);
 	assert_int_equal(w.older, B);
 	assert_true(fabs(known(&w)->rate[A][0] - 1.1) < 0.02);
 	assert_true(fabs(known(&w)->rate[B][1] - 1.7) < 0.02);
-	/* The next ones change at once, or not at all. */
+	/* The next launches swap at once, or not at all. */
 	again(&w, A);
 	goes_on(&w);
 	assert_int_equal(w.leaves, 2);
@@ -220,7 +220,7 @@ static void nobody_leaves_where_it_cannot_pay(void **state)
 	w.at[B].code = w.at[A].code;
 	goes_on(&w);
 	assert_int_equal(w.leaves, 0);
-	make(&w, 80.0 * MS); /* nobody knows what the parts are worth */
+	make(&w, 80.0 * MS); /* the time alone, which measures progress, is unknown */
 	w.at[B].alone_ns = 0;
 	goes_on(&w);
 	assert_int_equal(w.leaves, 0);
@@ -230,8 +230,8 @@ static void nobody_leaves_where_it_cannot_pay(void **state)
 	assert_int_equal(w.leaves, 0);
 }
 
-/* B's blocks find room on a few SMs only while A is the older one: so that is what this order is
- * like, if it lasts. */
+/* B's blocks find room on a few SMs only while A is older; if this lasts, it counts as the result
+ * of that order. */
 static void one_that_finds_no_room_comes_first(void **state)
 {
 	struct world w;
@@ -244,14 +244,14 @@ static void one_that_finds_no_room_comes_first(void **state)
 	assert_int_equal(w.leaves, 1);
 	assert_int_equal(w.older, B);
 	assert_true(fabs(known(&w)->rate[A][0] - 1.01) < 0.02);
-	/* The next time it need not even be there. */
+	/* The next time, B need not even be present. */
 	again(&w, A);
 	w.at[B].present = false;
 	ages_decide(&w.ages, w.now_ns, SMS, w.at, w.n, &w.wake_ns);
 	assert_true(w.ages.leaves && w.ages.leaver == A);
 }
 
-/* The device needs a moment until B is on the SMs that A has left. */
+/* The device needs a moment to place B on the SMs that A has left. */
 static void one_that_left_comes_again_behind_the_other(void **state)
 {
 	struct world w;
@@ -264,7 +264,7 @@ static void one_that_left_comes_again_behind_the_other(void **state)
 	assert_int_equal(w.leaves, 1);
 	assert_true(w.on_then == 1);
 	assert_true(w.gone_ns < 4 * MS);
-	/* It does not stay away because of one that finds no room even then. */
+	/* A does not stay away for a launch that finds no room even then. */
 	make(&w, 80.0 * MS);
 	w.on[B] = w.pace[A][B] = w.pace[B][B] = 0.01;
 	w.needs_ns = 60 * MS;
@@ -272,7 +272,7 @@ static void one_that_left_comes_again_behind_the_other(void **state)
 	assert_true(w.on_then < 1 && w.gone_ns > 5 * MS && w.gone_ns < 7 * MS);
 }
 
-/* A moment without room says nothing. */
+/* A brief lack of room does not count. */
 static void one_that_comes_slowly_is_awaited(void **state)
 {
 	struct world w;
@@ -292,7 +292,7 @@ static void one_that_comes_slowly_is_awaited(void **state)
 	assert_true(fabs(known(&w)->rate[A][0] - 1.1) < 0.02);
 }
 
-/* In either order both are slower than one after the other: the one that comes later waits. */
+/* In either order both together are slower than one after the other: the later launch waits. */
 static void two_that_are_no_good_together_run_one_by_one(void **state)
 {
 	struct world w;
@@ -302,7 +302,8 @@ static void two_that_are_no_good_together_run_one_by_one(void **state)
 	for (unsigned i = 0; i < 2; i++)
 		w.pace[i][A] = w.pace[i][B] = 0.3;
 	goes_on(&w);
-	assert_int_equal(w.leaves, 2); /* A for the other order, and again, as the younger one */
+	/* A leaves for the other order, and again as the younger one */
+	assert_int_equal(w.leaves, 2);
 	assert_int_equal(w.older, B);
 	assert_true(w.at[B].finished >= BLOCKS && w.at[A].finished < BLOCKS / 2);
 	for (unsigned i = 0; i < 40; i++) {
@@ -312,12 +313,12 @@ static void two_that_are_no_good_together_run_one_by_one(void **state)
 		w.at[!(i & 1)].present = false;
 		goes_on(&w);
 		assert_true(anew || w.older == (i & 1));
-		/* It does not come at all, until both orders are measured anew. */
+		/* It does not start at all until both orders are measured anew. */
 		assert_true(anew || w.leaves == begun);
 		assert_true(anew || w.at[!(i & 1)].finished == 0);
 	}
 	assert_true(known(&w)->apart < 10);
-	/* They are good together by now: that is found out some day. */
+	/* The pair now runs well together: this is eventually found out. */
 	for (unsigned i = 0; i < 2; i++)
 		w.pace[i][A] = w.pace[i][B] = 0.8;
 	for (unsigned i = 0; i < 80; i++) {
@@ -327,7 +328,7 @@ static void two_that_are_no_good_together_run_one_by_one(void **state)
 	assert_true(w.at[A].finished >= BLOCKS && w.at[B].finished > BLOCKS / 2);
 }
 
-/* Where A comes again behind B it finds less room than if it comes then for the first time. */
+/* When A returns behind B, it finds less room than when it first arrives behind B. */
 static void an_order_after_a_swap_is_another_one(void **state)
 {
 	struct world w;
@@ -354,8 +355,8 @@ static void an_order_after_a_swap_is_another_one(void **state)
 	assert_true(fabs(known(&w)->rate[B][1] - 0.8) < 0.02);
 }
 
-/* B is the older one, and A finds no room beside it. The other order is hardly better; but if A
- * comes first, and leaves again, both have room, and B has the first claim. */
+/* B is older and leaves no room for A. The other order is hardly better. But if A comes first and
+ * leaves again, both have room, and B has the first claim. */
 static void two_swaps_may_be_the_best(void **state)
 {
 	struct world w;
@@ -382,7 +383,7 @@ static void two_swaps_may_be_the_best(void **state)
 	assert_int_equal(w.leaves, 0);
 }
 
-/* The one that has been told to leave ends instead; another one takes its place. */
+/* A launch that was told to leave ends instead; another one takes its place. */
 static void one_that_ends_is_not_waited_for(void **state)
 {
 	struct world w;
@@ -402,7 +403,7 @@ static void one_that_ends_is_not_waited_for(void **state)
 	assert_int_equal(w.older, B);
 }
 
-/* More pairs than are remembered, and more launches than have ages. */
+/* More pairs than are remembered, and more launches than can be tracked. */
 static void many(void **state)
 {
 	struct age_launch at[AGES_LAUNCHES + 8] = {{0}};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The engine's books: what a preemption costs (FLEP, section 4.2), how long a launch waited, ran
- * and has left (section 5.1), to the nanosecond. The scenarios show what is decided from them. */
+/* Tests the engine's accounts, to the nanosecond: the cost of a preemption (FLEP, section 4.2), and
+ * how long a launch waited, ran and still has to run (section 5.1). The scenarios test the
+ * decisions based on them. */
 #include "unit.h"
 
 #include "named.h"
@@ -85,7 +86,8 @@ static struct sched_info look(const struct fixture *f, const struct sched_launch
 	return i;
 }
 
-/* The high one takes the device; after so long the low one has left, and has it back 1 ms later. */
+/* The high-priority launch takes the device. The low-priority one has left after leaves_ns and gets
+ * it back 1 ms later. */
 static void preempt(struct fixture *f, struct sched_launch *victim, uint64_t leaves_ns)
 {
 	struct sched_launch *h = submit(f, f->high, 9, 400);
@@ -97,7 +99,7 @@ static void preempt(struct fixture *f, struct sched_launch *victim, uint64_t lea
 	tell(f);
 	f->now += MS;
 	end(f, h);
-	/* Its tenant is waited for, if it came back soon before. */
+	/* The engine waits for the high-priority tenant if its last pause was short. */
 	f->now += 20 * MS;
 	tell(f);
 	assert_int_equal(look(f, victim).state, LAUNCH_RUNNING);
@@ -114,7 +116,7 @@ static void cost_is_learnt(void **state)
 	assert_int_equal(look(&f, l).cost_ns, 70 * US + RESUME);
 	preempt(&f, l, 130 * US);
 	assert_int_equal(look(&f, l).cost_ns, 100 * US + RESUME);
-	/* The kernel's, not the launch's; and no other kernel's. */
+	/* The cost belongs to the kernel, not the launch, and does not apply to other kernels. */
 	other = submit(&f, f.low, 2, 800);
 	assert_int_equal(look(&f, other).cost_ns, 100 * US);
 	sched_end(f.s, f.now, other, false, 0);
@@ -141,8 +143,8 @@ static void cost_is_of_fifty(void **state)
 	sched_destroy(f.s);
 }
 
-/* A launch that nobody had told to leave teaches nothing by draining, nor does one that was not
- * there when it was told. */
+/* The drain of a launch that was not told to leave teaches nothing, nor does that of a launch that
+ * was not there when it was told. */
 static void cost_of_none(void **state)
 {
 	struct fixture f = begin(false);
@@ -164,7 +166,7 @@ static void cost_of_none(void **state)
 	sched_destroy(f.s);
 }
 
-/* Giving up some SMs is a preemption, too: it costs what those who get them wait. */
+/* Giving up some SMs is a preemption, too; its cost is the time that the next owner waits. */
 static void cost_of_shrinking(void **state)
 {
 	struct fixture f = begin(true);
@@ -175,13 +177,13 @@ static void cost_of_shrinking(void **state)
 	sched_shrunk(f.s, f.now, l);
 	assert_int_equal(look(&f, l).cost_ns, 35 * US + RESUME);
 	f.now += US;
-	sched_shrunk(f.s, f.now, l); /* no second answer to one word */
+	sched_shrunk(f.s, f.now, l); /* a second answer to the same word is ignored */
 	assert_int_equal(look(&f, l).cost_ns, 35 * US + RESUME);
 	end(&f, h);
 	f.now += 20 * MS;
 	tell(&f);
 	assert_int_equal(look(&f, l).n_sms, 4);
-	/* Given back before anybody had left. */
+	/* The SMs are returned before any worker has left. */
 	h = launch(&f, f.high, 9, 2);
 	assert_int_equal(look(&f, l).n_sms, 2);
 	end(&f, h);
@@ -190,7 +192,7 @@ static void cost_of_shrinking(void **state)
 	assert_int_equal(look(&f, l).n_sms, 4);
 	sched_shrunk(f.s, f.now, l);
 	assert_int_equal(look(&f, l).cost_ns, 35 * US + RESUME);
-	/* Some, then all: one preemption, answered by the last worker. */
+	/* Some SMs, then all: one preemption, which ends when the last worker leaves. */
 	h = launch(&f, f.high, 9, 2);
 	f.now += 500 * US;
 	launch(&f, f.high, 8, 400);
@@ -202,8 +204,8 @@ static void cost_of_shrinking(void **state)
 	sched_destroy(f.s);
 }
 
-/* T_w grows while a launch is active and not on the device, T_r and what it ran only while it is.
- */
+/* T_w grows while a launch is active but not on the device; T_r and the time it ran change only
+ * while it is there. */
 static void waited(void **state)
 {
 	struct fixture f = begin(false);
@@ -217,7 +219,7 @@ static void waited(void **state)
 	f.now += 2 * MS;
 	assert_int_equal(look(&f, l).waited_ns, 3 * MS);
 	assert_int_equal(look(&f, l).ran_ns, 2 * MS);
-	/* On its way out it still runs; then it waits. */
+	/* A draining launch still counts as running; after that it waits. */
 	h = submit(&f, f.high, 9, 400);
 	f.now += 100 * US;
 	assert_int_equal(look(&f, l).ran_ns, 2 * MS + 100 * US);
@@ -227,14 +229,14 @@ static void waited(void **state)
 	f.now += 5 * MS;
 	assert_int_equal(look(&f, l).waited_ns, 8 * MS);
 	assert_int_equal(look(&f, l).ran_ns, 2 * MS + 100 * US);
-	/* Nobody but its tenant's own stream keeps a submitted one back. */
+	/* A submitted launch waits only for its own stream, which does not count. */
 	assert_int_equal(look(&f, h).waited_ns, 100 * US);
 	assert_int_equal(look(&f, h).ran_ns, 5 * MS);
 	sched_destroy(f.s);
 }
 
-/* Time on half of the SMs that a launch could use counts half, and is learnt so; one that has all
- * that it can use runs in full. */
+/* Time on half of the SMs that a launch could use counts half, also for what the model learns; a
+ * launch with all SMs that it can use runs in full. */
 static void ran_on_some(void **state)
 {
 	struct fixture f = begin(true);
@@ -246,11 +248,12 @@ static void ran_on_some(void **state)
 	f.now += 8 * MS;
 	assert_int_equal(look(&f, l).ran_ns, MS + 8 * MS / 4);
 	assert_int_equal(look(&f, h).ran_ns, 8 * MS);
-	/* Unknown till now: from what it ran, by finished blocks. */
+	/* With an unknown duration, the remaining time follows from the time it ran and its
+	 * finished blocks. */
 	sched_progress(f.s, l, 200);
 	assert_int_equal(look(&f, l).remaining_ns, 3 * (MS + 8 * MS / 4));
 	end(&f, h);
-	f.now += 20 * MS; /* alone again, at the latest by now */
+	f.now += 20 * MS; /* by now it is alone again */
 	tell(&f);
 	f.now += 20 * MS;
 	assert_int_equal(look(&f, l).n_sms, 4);
@@ -258,7 +261,8 @@ static void ran_on_some(void **state)
 		uint64_t ran = look(&f, l).ran_ns;
 
 		sched_progress(f.s, l, 800);
-		sched_end(f.s, f.now, l, true, 77); /* the device's span has others' time in it */
+		/* the device's time span includes other launches' time */
+		sched_end(f.s, f.now, l, true, 77);
 		tell(&f);
 		l = submit(&f, f.low, 1, 800);
 		assert_int_equal(look(&f, l).predicted_ns, ran);
@@ -272,7 +276,7 @@ static void ran_on_some(void **state)
 	sched_destroy(f.s);
 }
 
-/* Remaining time follows finished blocks, whatever time says; predicted never changes. */
+/* The remaining time follows finished blocks, not elapsed time; the prediction never changes. */
 static void remaining(void **state)
 {
 	struct fixture f = begin(false);
@@ -292,7 +296,7 @@ static void remaining(void **state)
 	sched_destroy(f.s);
 }
 
-/* A model that notes what it is asked and taught. */
+/* A model that records what it is asked and taught. */
 struct notes {
 	struct sched_shape asked, taught;
 	uint64_t ran_ns, blocks, sm_ns;
@@ -340,7 +344,7 @@ static const struct sched_model notebook = {
 	.learn_curve = note_learn_curve,
 };
 
-/* The engine asks the model that it was given, with all features, and leaves its state alone. */
+/* The engine asks the model that it was given, with all features, and does not change its state. */
 static void model_of_the_caller(void **state)
 {
 	struct notes n = {0};
@@ -371,7 +375,8 @@ static void model_of_the_caller(void **state)
 	assert_memory_equal(&n.taught, &n.asked, sizeof(n.asked));
 	assert_int_equal(n.ran_ns, 3 * MS);
 	assert_true(n.n_curves == 1 && n.per_sm == 2 && n.blocks == 30 && n.sm_ns == 12 * MS);
-	/* Seen only after its end: two blocks, of which each has an SM to itself. */
+	/* A launch that the engine first sees after its end: two blocks, each with an SM to
+	 * itself. */
 	i.total = 2;
 	sched_learn(f.s, &i, 5 * MS);
 	assert_int_equal(n.ran_ns, 5 * MS);
@@ -379,8 +384,8 @@ static void model_of_the_caller(void **state)
 	sched_destroy(f.s);
 }
 
-/* The curve is learnt from the blocks that finish on the SMs that a launch has, few or many, and
- * also from a launch that never comes to its end. */
+/* The curve is learnt from blocks that finish on the launch's SMs, few or many, even if the launch
+ * never ends. */
 static void curve_on_some(void **state)
 {
 	struct notes n = {0};
@@ -405,7 +410,7 @@ static void curve_on_some(void **state)
 	sched_progress(f.s, l, 90);
 	launch(&f, f.high, 8, 400);
 	assert_int_equal(look(&f, l).state, LAUNCH_DRAINING);
-	f.now += MS; /* and on that until it is gone */
+	f.now += MS; /* it keeps these SMs until it has left */
 	sched_progress(f.s, l, 100);
 	drained(&f, l);
 	assert_true(n.n_curves == 1 && n.per_sm == 2 && n.blocks == 100);
@@ -418,9 +423,9 @@ static void curve_on_some(void **state)
 	sched_destroy(f.s);
 }
 
-/* A launch that had a bound from its first block to its end teaches the curve at that bound. The
- * device's own figure includes the wait for that bound, and does not count. The duration on the
- * whole device is estimated. */
+/* A launch with the same bound from its first block to its end teaches the curve at that bound. The
+ * device's own figure includes the wait for the bound and does not count. The duration on the whole
+ * device is estimated. */
 static void curve_of_a_bound(void **state)
 {
 	struct notes n = {0};
@@ -448,7 +453,8 @@ static void curve_of_a_bound(void **state)
 	sched_destroy(f.s);
 }
 
-/* Preempted for one that is long through, granted SMs again, and not yet back on them. */
+/* A launch that was preempted for one that has ended, has a new grant, and is not back on its SMs
+ * yet. */
 static struct sched_launch *comes(struct fixture *f)
 {
 	struct sched_options o = {.n_sms = 4, .simultaneous = true, .tells_started = true};
@@ -473,7 +479,7 @@ static struct sched_launch *comes(struct fixture *f)
 	return l;
 }
 
-/* A change is nobody's time, until blocks begin again. */
+/* The time of a change counts for no tenant until blocks start again. */
 static void change_is_nobodys(void **state)
 {
 	struct fixture f;
@@ -491,7 +497,8 @@ static void change_is_nobodys(void **state)
 	sched_destroy(f.s);
 }
 
-/* Who does not come back has the device all the same, after a while: else its turn never ended. */
+/* After a while, a launch that does not return is charged all the same; otherwise its turn would
+ * never end. */
 static void change_is_bounded(void **state)
 {
 	struct fixture f;
@@ -504,8 +511,8 @@ static void change_is_bounded(void **state)
 	sched_destroy(f.s);
 }
 
-/* Unmanaged work that is submitted while its tenant is held is no service until the tenant's turn.
- */
+/* Unmanaged work submitted while its tenant is held does not count as service until the tenant's
+ * turn. */
 static void held_has_nothing(void **state)
 {
 	struct sched_options o = {.n_sms = 4, .simultaneous = true};
@@ -517,7 +524,7 @@ static void held_has_nothing(void **state)
 	assert_int_equal(sched_join(f.s, f.now, 2, 0, 1, NULL, &f.high), 0);
 	tell(&f);
 	l = launch(&f, f.low, 1, 100000);
-	submit(&f, f.high, 9, 400); /* and is held, for it is the other one's turn */
+	submit(&f, f.high, 9, 400); /* held, because it is the other tenant's turn */
 	f.now += 10 * US;
 	sched_opaque(f.s, f.now, f.high, true, true);
 	tell(&f);

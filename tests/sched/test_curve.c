@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Pruning of curves (Adaptive simultaneous multi-tenancy, section 3.5). The figures of single
- * kernels are of the shape of figure 9, whose durations are only drawn there. */
+/* Tests the pruning of curves (Adaptive simultaneous multi-tenancy, section 3.5). The values have
+ * the shapes of the kernels in figure 9, which shows durations only graphically. */
 #include "unit.h"
 
 #include "sched/policy/curve.h"
 
 #define MOST 16u
 
-/* ns[1] to ns[most]; expect: the counts that stay, ended by 0. */
+/* ns[1] to ns[most]; expect: the counts that stay, terminated by 0. */
 static void prunes_to(const double *ns, uint32_t most, const uint32_t *expect)
 {
 	bool kept[MOST + 1] = {true, true, true, true};
@@ -22,7 +22,7 @@ static void prunes_to(const double *ns, uint32_t most, const uint32_t *expect)
 		n += wanted;
 	}
 	assert_int_equal(n_kept, n);
-	/* The walk that policy greedy takes visits the same counts. */
+	/* Policy greedy's walk along the curve visits the same counts. */
 	for (uint32_t i = 0; i < n; i++) {
 		at = curve_next(ns, most, at);
 		assert_int_equal(at, expect[i]);
@@ -31,7 +31,7 @@ static void prunes_to(const double *ns, uint32_t most, const uint32_t *expect)
 	assert_true(kept[0]); /* it is no count */
 }
 
-/* More blocks always help, if less and less. */
+/* More blocks always help, but less and less. */
 static void falls_all_the_way(void **state)
 {
 	static const double ns[] = {0, 80, 41, 28, 22, 18, 16, 15, 14.5};
@@ -39,8 +39,8 @@ static void falls_all_the_way(void **state)
 	prunes_to(ns, 8, (const uint32_t[]){1, 2, 3, 4, 5, 6, 7, 8, 0});
 }
 
-/* binomialOptions: a count in the middle is slower than one with fewer blocks, and later ones are
- * faster again. */
+/* binomialOptions: one count in the middle is slower than a smaller one; later counts are faster
+ * again. */
 static void slower_in_the_middle(void **state)
 {
 	static const double ns[] = {0, 60, 33, 24, 20, 21, 17, 17.5, 16};
@@ -48,7 +48,7 @@ static void slower_in_the_middle(void **state)
 	prunes_to(ns, 8, (const uint32_t[]){1, 2, 3, 4, 6, 8, 0});
 }
 
-/* nbody: the last counts do not come back to the shortest duration. */
+/* nbody: the last counts never reach the shortest duration again. */
 static void slower_at_the_end(void **state)
 {
 	static const double ns[] = {0, 50, 27, 19, 19.5, 22, 20, 19.25, 30};
@@ -56,7 +56,8 @@ static void slower_at_the_end(void **state)
 	prunes_to(ns, 8, (const uint32_t[]){1, 2, 3, 0});
 }
 
-/* A count that is compared with its neighbour alone would stay: 4 is faster than 3, not than 2. */
+/* Comparing each count only with its neighbour is not enough: 4 is faster than 3, but not than
+ * 2. */
 static void slower_than_an_earlier_one(void **state)
 {
 	static const double ns[] = {0, 50, 20, 40, 30, 19};
@@ -92,7 +93,7 @@ static void counts_that_a_grid_can_use(void **state)
 	assert_int_equal(curve_most(32, UINT64_MAX, 1), 32);
 }
 
-/* Each count once, and again in the next round; a few steps leave no wide gap. */
+/* Each count comes once per round; the first few steps leave no wide gap. */
 static void turns_are_spread(void **state)
 {
 	for (uint32_t most = 1; most <= 32; most++) {
@@ -108,7 +109,7 @@ static void turns_are_spread(void **state)
 		assert_int_equal(curve_turn(most, 0), most);
 		assert_int_equal(curve_turn(most, 1), 1);
 	}
-	/* Of 16 counts, the first five: no gap of more than four. */
+	/* The first five of 16 counts leave no gap of more than four. */
 	for (uint32_t step = 0; step < 5; step++)
 		assert_int_equal(curve_turn(16, step), ((uint32_t[]){16, 1, 8, 12, 4})[step]);
 }

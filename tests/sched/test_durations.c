@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Records of kernels in memory: means, the regression, costs, curves; whose they are; how
- * much is kept; and what is made of nonsense. */
+/* Tests records of kernels in memory: means, the regression, costs, curves, their users, limits on
+ * their number, and invalid values. */
 #include "unit.h"
 
 #include "sched/model/durations.h"
@@ -29,7 +29,7 @@ static struct fixture begin(void)
 	return f;
 }
 
-/* One that takes 5 us and, for each round of blocks over the SMs, 10 ns for each of n. */
+/* A launch that takes 5 us plus, for each wave of blocks, 10 ns times n. */
 static struct sched_shape shape(const struct fixture *f, uint64_t blocks, float n)
 {
 	return (struct sched_shape){.kernel = f->number,
@@ -74,7 +74,7 @@ static void mean_of_a_shape(void **state)
 	assert_true(model_durations.predict(f.d, &s) == SCHED_UNKNOWN);
 	for (uint64_t i = 0; i < 100; i++)
 		model_durations.learn(f.d, &s, i < 50 ? 1000 : 3000, false);
-	/* The last eight or so decide. */
+	/* The prediction follows about the last eight launches. */
 	assert_in_range(model_durations.predict(f.d, &s), 2900, 3000);
 	k = durations_find(f.d, f.number);
 	assert_int_equal(k->n_shapes, 1);
@@ -127,8 +127,8 @@ static void disturbed_ones(void **state)
 	durations_destroy(g.d);
 }
 
-/* One launch is enough for a guess in proportion to blocks; some more for a good one, with inputs
- * that have not been seen. */
+/* One launch is enough for an estimate proportional to blocks; a few more give a good one, even for
+ * unseen inputs. */
 static void other_shapes(void **state)
 {
 	struct fixture f = begin();
@@ -147,7 +147,7 @@ static void other_shapes(void **state)
 	durations_destroy(f.d);
 }
 
-/* A shape that runs a thousand times does not make the regression forget the rest. */
+/* A shape that runs a thousand times does not displace the others in the regression. */
 static void often(void **state)
 {
 	struct fixture f = begin();
@@ -160,7 +160,8 @@ static void often(void **state)
 	durations_destroy(f.d);
 }
 
-/* Whatever is taught: no prediction is 0, negative, not a number or later than any clock. */
+/* Whatever the model is taught, no prediction is 0, negative, NaN, or beyond the range of the
+ * clock. */
 static void nonsense(void **state)
 {
 	struct fixture f = begin();
@@ -229,7 +230,7 @@ static void costs_and_curves(void **state)
 	durations_destroy(f.d);
 }
 
-/* The same code of another user, on another device or driver is another kernel. */
+/* The same code counts as another kernel for another user, device or driver. */
 static void whose(void **state)
 {
 	struct fixture f = begin();
@@ -264,7 +265,7 @@ static unsigned kernels_of(const struct durations *d, uint32_t uid)
 	return n;
 }
 
-/* A user who runs new kernels all the time takes a quarter from the others, and no more. */
+/* A user who runs new kernels all the time takes a quarter of the others' room, and no more. */
 static void room(void **state)
 {
 	struct fixture f = begin();
@@ -306,7 +307,7 @@ static void restored(void **state)
 	assert_int_equal(predict(&g, 30, 100), predict(&f, 30, 100));
 	assert_int_equal(predict(&g, 500, 700), predict(&f, 500, 700));
 	assert_int_equal(durations_changed(g.d, k + 1, 2), 0);
-	/* The present record has more launches. */
+	/* The existing record has more launches, so it stays. */
 	learn(&g, 30, 100);
 	assert_int_equal(durations_restore(g.d, &k[0]), 0);
 	assert_int_equal(durations_find(g.d, g.number)->launches, 31);
@@ -334,7 +335,7 @@ static void restored(void **state)
 	REFUSED(broken.ridge.least[0] = 5);
 	REFUSED(broken.owner.uid = DURATION_ANY);
 	REFUSED(memset(broken.owner.driver, 'x', sizeof(broken.owner.driver)));
-	/* Any byte of it may be wrong. */
+	/* Any byte of a record may be corrupted. */
 	for (uint64_t i = 0; i < 20000; i++) {
 		struct sched_shape s = shape(&g, 17, 3);
 
@@ -353,8 +354,8 @@ static void restored(void **state)
 	durations_destroy(g.d);
 }
 
-/* On the path of decisions: 6 us where 10 are allowed. Time of this thread alone, and the best of
- * many; BOUND_US has twice as much for a slower machine. */
+/* Predictions are on the path of decisions: 6 us measured, 10 us allowed. Measures this thread's
+ * CPU time, the best of many; BOUND_US is twice as much, for slower machines. */
 static void time_it_takes(void **state)
 {
 	struct fixture f = begin();
@@ -383,8 +384,8 @@ static void time_it_takes(void **state)
 	durations_destroy(f.d);
 }
 
-/* Two kernels that each saturate an SM with any count: twice the time side by side, until it is
- * measured. New samples of a curve leave the ratio of a pair as it is. */
+/* Two kernels that each saturate an SM at any count are predicted to take twice the time side by
+ * side, until measured. New samples of a curve leave the ratio of a pair unchanged. */
 static void pairs(void **state)
 {
 	struct fixture f = begin();

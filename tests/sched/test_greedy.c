@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Policy greedy by views made here: its plan against the best of all plans, tried one by one. */
+/* Tests policy greedy with made-up views: compares its plan with the best of all plans, found by
+ * trying them all. */
 #include "unit.h"
 
 #include <errno.h>
@@ -23,7 +24,8 @@ struct world {
 	uint8_t quota[KERNELS * SMS], held[KERNELS];
 };
 
-/* n kernels of a tenant each, of 256 threads, 8 blocks on an SM, 1000 blocks; nothing is known. */
+/* n kernels of separate tenants: 256 threads, 8 blocks per SM, 1000 blocks, nothing known of their
+ * times. */
 static void make(struct world *w, unsigned n)
 {
 	*w = (struct world){.device = {.size = sizeof(w->device),
@@ -61,7 +63,7 @@ static void make(struct world *w, unsigned n)
 		.size = sizeof(w->plan), .quota = w->quota, .held = w->held};
 }
 
-/* The count that each kernel got; all SMs are alike. */
+/* Returns the count of each kernel; all SMs are alike. */
 static void decide_with(struct world *w, const char *options, uint32_t ret[KERNELS])
 {
 	const struct heddle_policy *policy = sched_policy_greedy.table;
@@ -104,7 +106,7 @@ static void random_kernel(struct heddle_policy_kernel *k, uint64_t *seed)
 	k->shared_bytes = (uint32_t)(next(seed) % 4) * 12000;
 	k->blocks_per_sm = 2 + (uint32_t)(next(seed) % 7);
 	k->finished = next(seed) % 900;
-	/* Now and then a further block does not help, or harms. */
+	/* Sometimes a further block does not help, or even harms. */
 	for (unsigned c = 1; c <= k->blocks_per_sm; c++) {
 		k->curve_ns[c] = ns;
 		ns = ns * (60 + next(seed) % 50) / 100;
@@ -141,7 +143,8 @@ static double longest(const struct world *w, const uint32_t count[KERNELS])
 	return most;
 }
 
-/* The least that the longest can take, over all plans that fit; below 0: none does. */
+/* Returns the shortest possible time of the longest kernel over all plans that fit; negative if
+ * none fits. */
 static double best(const struct world *w)
 {
 	double least = -1;
@@ -181,7 +184,7 @@ static void as_good_as_the_best(void **state)
 	assert_true(n > 1000 && shared > 500); /* it was about something */
 }
 
-/* Nothing is left that somebody could use. */
+/* No room is left that a kernel could use. */
 static void nothing_is_wasted(void **state)
 {
 	uint64_t seed = 11;
@@ -217,17 +220,17 @@ static void unknown(void **state)
 	decide(&w, got);
 	assert_int_equal(got[0] + got[1], 8);
 	assert_true(got[0] >= 1 && got[1] >= 1);
-	/* Of one the whole is predicted: the unknown one may take longer. */
+	/* One kernel's total time is predicted: the unknown one may take longer. */
 	w.kernel[1].predicted_ns = 5 * MS;
 	decide(&w, got);
 	assert_true(got[0] == 7 && got[1] == 1);
-	/* Three times as long: three times as many. */
+	/* Three times the time gets three times the blocks. */
 	w.kernel[0].predicted_ns = 15 * MS;
 	decide(&w, got);
 	assert_true(got[0] == 6 && got[1] == 2);
 }
 
-/* A curve with one point, at any count: the other counts are as fast per block. */
+/* A curve with one point at any count: the other counts are assumed as fast per block. */
 static void one_point(void **state)
 {
 	for (unsigned n = 1; n <= 8; n++) {
@@ -242,7 +245,8 @@ static void one_point(void **state)
 		w.kernel[1].blocks_per_sm = 1; /* nor has it another count */
 		w.kernel[1].threads = 2048;
 		decide(&w, got);
-		assert_true(got[0] == 1 && got[1] == 1); /* no room for both: the hardware queues */
+		/* not enough room for both: the hardware queues */
+		assert_true(got[0] == 1 && got[1] == 1);
 	}
 }
 
@@ -256,7 +260,7 @@ static void alone(void **state)
 	assert_int_equal(w.quota[0], HEDDLE_POLICY_UNBOUNDED);
 }
 
-/* Its last block has begun: the others share what there is, while it ends. */
+/* A kernel's last block has started: the others share everything while it ends. */
 static void last_block(void **state)
 {
 	uint32_t got[KERNELS];
@@ -272,7 +276,7 @@ static void last_block(void **state)
 	assert_int_equal(w.quota[SMS], HEDDLE_POLICY_UNBOUNDED);
 }
 
-/* What is nearly through has no use for more. */
+/* A kernel that is nearly done has no use for more blocks. */
 static void nearly_through(void **state)
 {
 	uint32_t got[KERNELS];
@@ -297,14 +301,14 @@ static void in_turns(void **state)
 	decide(&w, got);
 	assert_true(got[0] + got[2] == 8 && got[0] && got[2]);
 	assert_int_equal(got[1], 0);
-	/* A pool without work is in nobody's way. */
+	/* A pool without tasks takes nothing. */
 	w.kernel[0].idle = 1;
 	decide(&w, got);
 	assert_int_equal(got[1], 8);
 	assert_int_equal(got[0] + got[2], 0);
 }
 
-/* It leaves by whole SMs alone: what there is beside it is for the others. */
+/* An unranked kernel can only leave whole SMs: the others get the room beside it. */
 static void unranked(void **state)
 {
 	const uint8_t now[SMS] = {0};
@@ -320,7 +324,7 @@ static void unranked(void **state)
 	assert_int_equal(got[1], 3);
 }
 
-/* The first kernel has the guard form, can have the counts 2 to 4 and 6, and has `now`. */
+/* The first kernel has the guard form, supports counts 2 to 4 and 6, and currently has `now`. */
 static void make_guard(struct world *w, unsigned n, uint8_t now)
 {
 	static uint8_t quota[SMS];
@@ -333,7 +337,7 @@ static void make_guard(struct world *w, unsigned n, uint8_t now)
 	w->kernel[0].cost_ns = MS;
 }
 
-/* Its shared memory, of which 5 blocks do not fit, leaves enough for the other one. */
+/* Shared memory limits the guard kernel to 4 blocks and leaves enough for the other kernel. */
 static void guard(void **state)
 {
 	uint32_t got[KERNELS];
@@ -348,14 +352,14 @@ static void guard(void **state)
 	assert_true(got[0] * (w.device.shared_per_sm / (got[0] + 1) + 1) + got[1] * (20 << 10) <=
 		    w.device.shared_per_sm);
 	w.kernel[1].shared_bytes = 0;
-	/* 7 blocks would use the other half of the threads, but cannot be had. */
+	/* 7 blocks would use the other half of the threads, but 7 is not available. */
 	w.kernel[0].threads = 128;
 	w.kernel[0].blocks_per_sm = 16;
 	w.kernel[1].blocks_per_sm = 2;
 	decide(&w, got);
 	assert_int_equal(got[0], 6);
 	assert_int_equal(got[1], 2);
-	/* The least that it can have. */
+	/* The smallest available count. */
 	w.kernel[0].threads = 1024;
 	w.kernel[0].blocks_per_sm = 2;
 	w.kernel[1].blocks_per_sm = 8;
@@ -363,7 +367,7 @@ static void guard(void **state)
 	assert_int_equal(w.quota[0], HEDDLE_POLICY_UNBOUNDED);
 }
 
-/* Another count has to gain more than it costs. */
+/* A new count must gain more than it costs. */
 static void guard_keeps_count(void **state)
 {
 	uint32_t got[KERNELS];
@@ -379,7 +383,7 @@ static void guard_keeps_count(void **state)
 		assert_int_equal(got[0], gains ? 4 : 2);
 		assert_int_equal(got[1], 4);
 	}
-	/* Alone it has no bound; but not for the last moment of it. */
+	/* Alone it needs no bound, but removing the bound does not pay at the very end. */
 	for (unsigned gains = 0; gains < 2; gains++) {
 		make_guard(&w, 1, 4);
 		w.kernel[0].predicted_ns = 100 * MS;
@@ -387,14 +391,14 @@ static void guard_keeps_count(void **state)
 		decide(&w, got);
 		assert_int_equal(got[0], gains ? 8 : 4);
 	}
-	/* It has more than its part: what is beside it does not fit. */
+	/* It has more than its share, so the kernel beside it does not fit. */
 	make_guard(&w, 2, 6);
 	w.kernel[0].predicted_ns = w.kernel[1].predicted_ns = 2 * MS;
 	decide(&w, got);
 	assert_int_equal(got[0], 4);
 }
 
-/* Two cannot both be kept to a count by shared memory: each keeps what it has. */
+/* Shared memory cannot limit two kernels at once: each keeps its count. */
 static void two_guards(void **state)
 {
 	uint32_t got[KERNELS];
@@ -415,9 +419,9 @@ static void two_guards(void **state)
 
 /* ---- the option pairs ---- */
 
-/* Each kernel takes this percentage of its curve's time beside another one; 0: not known. */
+/* time of a kernel beside another, in percent of its curve's time; 0: unknown */
 static uint32_t slowed,
-	slowed_by_second; /* the latter for pairs with the second kernel; 0: no other */
+	slowed_by_second; /* the same for pairs with the second kernel; 0: as `slowed` */
 
 static int ask(const struct heddle_policy_plan *plan, const uint32_t kernel[2],
 	const uint8_t quota[2], uint64_t ret_ns[2])
@@ -433,7 +437,7 @@ static int ask(const struct heddle_policy_plan *plan, const uint32_t kernel[2],
 	return 0;
 }
 
-/* n kernels of 8 ms with all blocks, and of 8 ms with four of them, too. */
+/* n kernels that take 8 ms with all blocks, and also with four of them. */
 static void make_pairs(struct world *w, unsigned n)
 {
 	make(w, n);
@@ -459,31 +463,32 @@ static void together_if_it_pays(void **state)
 	make_pairs(&w, 2);
 	decide(&w, plain);
 	assert_true(plain[0] == 4 && plain[1] == 4);
-	/* Twice 8 ms one after the other; 8 ms, 12 ms, 15.2 ms together. */
+	/* 8 ms each, 16 ms one after the other; together 8 ms to 14.8 ms. */
 	for (uint32_t percent = 100; percent <= 185; percent += 17) {
 		decide_pairs(&w, percent, got);
 		assert_memory_equal(got, plain, 2 * sizeof(got[0]));
 	}
-	/* 5 % is no gain, a loss is none. The second gets no SM, the first has them all. */
+	/* A gain of up to 5 %, or a loss, is not worth it: the second kernel gets no SM, the first
+	 * all. */
 	for (uint32_t percent = 192; percent <= 300; percent += 12) {
 		decide_pairs(&w, percent, got);
 		assert_int_equal(w.quota[0], HEDDLE_POLICY_UNBOUNDED);
 		assert_int_equal(got[1], 0);
 	}
-	/* Nobody knows: as without the option, and so it is without a model. */
+	/* With an unknown ratio, or without a model, it decides as without the option. */
 	decide_pairs(&w, 0, got);
 	assert_memory_equal(got, plain, 2 * sizeof(got[0]));
 	w.plan.ask = NULL;
 	decide_pairs(&w, 300, got);
 	assert_memory_equal(got, plain, 2 * sizeof(got[0]));
 	make_pairs(&w, 2);
-	w.kernel[1].tenant_index = 0; /* a program's own launches always share */
+	w.kernel[1].tenant_index = 0; /* launches of one program always share */
 	decide_pairs(&w, 300, got);
 	assert_memory_equal(got, plain, 2 * sizeof(got[0]));
 }
 
-/* The remaining part alone counts: A has a tenth left, 1.6 ms beside B, which has 0.8 ms of its 8
- * ms behind it then: 1.6 + 7.2 = 8.8 ms, as one after the other, is no gain. */
+/* Only the remaining part counts. A has a tenth left, which takes 1.6 ms beside B; B completes 0.8
+ * ms of its 8 ms meanwhile. 1.6 + 7.2 = 8.8 ms, the same as one after the other: no gain. */
 static void what_is_left_counts(void **state)
 {
 	uint32_t got[KERNELS];
@@ -500,7 +505,8 @@ static void what_is_left_counts(void **state)
 	assert_int_equal(got[1], 0);
 }
 
-/* A running pair stays together up to 5 % and the cost of preempting above the tie, at 200. */
+/* A running pair stays together up to 5 % and the cost of preempting above the break-even at 200
+ * %. */
 static void running_pairs_stay(void **state)
 {
 	uint32_t got[KERNELS];
@@ -519,7 +525,7 @@ static void running_pairs_stay(void **state)
 	assert_int_equal(got[1], 0);
 }
 
-/* The third makes three of them too slow; nobody overtakes it. */
+/* All three together would be too slow because of the third; no kernel overtakes it. */
 static void three(void **state)
 {
 	uint32_t got[KERNELS];
@@ -541,8 +547,8 @@ static void three(void **state)
 	assert_true(got[0] && !got[1] && !got[2]);
 }
 
-/* Two kernels that run at a third of their pace side by side, in either order: in the end the first
- * has every place on each SM, and the second waits. */
+/* Two kernels that run at a third of their pace side by side, in either order: in the end one has
+ * every place on each SM, and the other waits. */
 static void who_waits_leaves_all_to_the_other(void **state)
 {
 	const struct heddle_policy *policy = sched_policy_greedy.table;
@@ -559,7 +565,8 @@ static void who_waits_leaves_all_to_the_other(void **state)
 		k->running = 1;
 		k->blocks = k->remaining_ns = 1000000;
 		k->cost_ns = MS / 10;
-		k->predicted_ns = 0; /* not what it takes alone: it has learnt from others */
+		/* no prediction of the time alone: measured beside others, it would be wrong */
+		k->predicted_ns = 0;
 		k->curve_ns[8] = 100 * MS;
 	}
 	greedy = policy->create(&w.device, "");
@@ -582,8 +589,9 @@ static void who_waits_leaves_all_to_the_other(void **state)
 	assert_true(!w.quota[0] || !w.quota[SMS]);
 }
 
-/* The first of two launches has begun its last blocks, and an SM would keep its shared memory while
- * they last: the second, which has less, waits for them, but not for long. */
+/* The first of two launches has started its last blocks, and the SMs would keep its shared memory
+ * split while these run. The second launch, with less shared memory, waits for them, but not for
+ * long. */
 static void the_last_blocks_are_awaited(void **state)
 {
 	const struct heddle_policy *policy = sched_policy_greedy.table;
@@ -623,7 +631,7 @@ static void the_last_blocks_are_awaited(void **state)
 	}
 }
 
-/* Nobody predicts what has been measured. */
+/* The policy does not ask for a prediction of a pair that was measured. */
 static void what_was_measured_is_not_predicted(void **state)
 {
 	const struct heddle_policy *policy = sched_policy_greedy.table;
@@ -646,8 +654,8 @@ static void what_was_measured_is_not_predicted(void **state)
 		w.plan.wake_ns = HEDDLE_POLICY_UNKNOWN;
 		memset(w.quota, 0, sizeof(w.quota));
 		policy->decide(greedy, &w.view, &w.plan);
-		/* In the order of now they are better than one by one, and better than that nothing
-		 * can be: no swap pays, as it would cost too much. */
+		/* In the current order the pair is better than one by one, and no better result is
+		 * possible: no swap would repay its cost. */
 		assert_true(w.quota[0] && w.quota[SMS]);
 		for (unsigned i = 0; i < 2; i++) {
 			w.kernel[i].cost_ns = 500 * MS;
@@ -661,7 +669,8 @@ static void what_was_measured_is_not_predicted(void **state)
 	w.kernel[1].running = 0;
 	memset(w.quota, 0, sizeof(w.quota));
 	policy->decide(greedy, &w.view, &w.plan);
-	assert_true(w.quota[0] && !w.quota[SMS]); /* what is not known is predicted */
+	/* for an unmeasured pair, it asks for a prediction */
+	assert_true(w.quota[0] && !w.quota[SMS]);
 	policy->destroy(greedy);
 }
 
@@ -681,7 +690,7 @@ static void options(void **state)
 		sched_policy_check(&sched_policy_greedy, "pear=on", why, sizeof(why)), -EINVAL);
 	assert_string_equal(why,
 		"policy_options: policy greedy has no option 'pear=on'; there is pairs=on|off");
-	/* Those of other policies ignore them. */
+	/* Other policies ignore these options. */
 	assert_int_equal(sched_policy_check(&sched_policy_ffs, "pear=on", why, sizeof(why)), 0);
 	assert_null(sched_policy_greedy.table->create(NULL, "pairs=unknown"));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The engine with launches of the guard form: one count on all SMs, of those that can be had, and
- * what a change of it is. */
+/* Tests the engine with launches in the guard form: one count on all SMs, from the available ones,
+ * and how a change of the count works. */
 #include "unit.h"
 
 #include "sched/engine/planner.h"
@@ -13,9 +13,9 @@
 #define MS    1000000ull
 #define SMS   4
 #define NONE  255   /* no bound */
-#define COUNT 0x5cu /* of 8 blocks 2, 3, 4 or 6 can be had as well */
+#define COUNT 0x5cu /* of 8 blocks, counts of 2, 3, 4 and 6 are available, too */
 
-/* What the policy says for each SM. */
+/* The policy's quota for each SM. */
 static uint8_t plan[SMS];
 
 static void decide(void *state, const struct heddle_policy_view *in, struct heddle_policy_plan *out)
@@ -52,7 +52,7 @@ static void tell(struct fixture *f)
 	}
 }
 
-/* The policy changes its mind, in its next turn. */
+/* The policy changes its plan in its next turn. */
 static void give(struct fixture *f, uint8_t a, uint8_t b, uint8_t c, uint8_t d)
 {
 	const uint8_t row[SMS] = {a, b, c, d};
@@ -97,7 +97,8 @@ static void begin(struct fixture *f, uint32_t counts)
 	assert_int_equal(f->told, 0);
 }
 
-/* A count between two of them is the smaller one, a count below all the smallest. */
+/* A count between two available ones becomes the smaller one; a count below all becomes the
+ * smallest. */
 static void counts(void **state)
 {
 	static const uint8_t asked[] = {7, 6, 5, 4, 3, 1, 8, 12},
@@ -120,7 +121,7 @@ static void counts(void **state)
 	sched_destroy(f.s);
 }
 
-/* The least of those that are not 0 holds on all SMs. */
+/* The smallest nonzero quota applies to all SMs. */
 static void one_count(void **state)
 {
 	struct fixture f;
@@ -129,13 +130,13 @@ static void one_count(void **state)
 	give(&f, 6, 0, 3, NONE);
 	expect(&f, 3, 0, 3, 3);
 	assert_int_equal(f.last, SCHED_SHRINK);
-	/* Other SMs with the same count: it need not leave for that. */
+	/* Moving to other SMs with the same count does not require leaving. */
 	give(&f, 0, 3, 3, 3);
 	expect(&f, 0, 3, 3, 3);
 	sched_destroy(f.s);
 }
 
-/* It leaves for each other count, and until then keeps the one that it was told last. */
+/* The launch leaves for each change of count, and keeps the last count it was told until then. */
 static void resized(void **state)
 {
 	struct sched_info info;
@@ -156,7 +157,7 @@ static void resized(void **state)
 	sched_drained(f.s, f.now, f.l);
 	assert_int_equal(sched_state(f.l), LAUNCH_RUNNING);
 	sched_launch_state(f.s, f.now, f.l, &info);
-	assert_true(info.cost_ns > MS); /* a change costs what it took */
+	assert_true(info.cost_ns > MS); /* a change costs the time that it took */
 	tell(&f);
 	expect(&f, 2, 2, 0, 0);
 	sched_drained(f.s, f.now, f.l);
@@ -171,7 +172,7 @@ static void resized(void **state)
 	sched_destroy(f.s);
 }
 
-/* Nobody saw it leave; but more blocks have ended than were there. */
+/* The drain was not reported, but more blocks have ended than were on the device. */
 static void goes_on(void **state)
 {
 	struct fixture f;
@@ -189,7 +190,7 @@ static void goes_on(void **state)
 	sched_destroy(f.s);
 }
 
-/* What its tenant's launches begin with, as it has it. */
+/* New launches of the tenant begin with the launch's current quotas. */
 static void begins(void **state)
 {
 	struct sched_launch_info i = {.id = 2,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The journal of an engine's inputs: each function that changes the engine has its line, what changes
- * nothing has none, and each line reads back as what it was written from. The scenarios and random
- * traces are replayed from theirs (repeat.c). */
+/* Tests the journal of an engine's inputs: each function that changes the engine writes a line,
+ * calls that change nothing write none, and each line reads back as the same input. The scenarios
+ * and random traces replay their journals (repeat.c). */
 #include "unit.h"
 
 #include "sched/engine/input.h"
@@ -70,7 +70,7 @@ static void end(struct fixture *f)
 	strbuf_finish(&f->text);
 }
 
-/* The text of all inputs since the last call. Valid until the next one. */
+/* Returns the text of all inputs since the last call; valid until the next call. */
 static const char *recorded(struct fixture *f)
 {
 	strbuf_finish(&f->text);
@@ -109,7 +109,7 @@ static void decide(struct fixture *f)
 		;
 }
 
-/* A call of each function of events.def that changes something. */
+/* Calls each function of events.def in a way that changes something. */
 static void call_all(struct fixture *f)
 {
 	struct sched_launch_info unseen = {.kernel = f->kernel, .total = 5, .threads = 32};
@@ -142,7 +142,7 @@ static void call_all(struct fixture *f)
 	sched_leave(f->s, f->now, high);
 	sched_pin(f->s, f->t, false);
 	sched_keep(f->s, f->t, false);
-	/* A small launch of high priority takes one SM. */
+	/* A small high-priority launch takes one SM. */
 	l = launch(f, 2, 100);
 	f->now += 100 * MS;
 	decide(f);
@@ -179,7 +179,7 @@ static void each_input_is_recorded(void **state)
 	end(&f);
 }
 
-/* Each line reads back, and is written again as it was. */
+/* Each line reads back and is written again unchanged. */
 static void reads_back(void **state)
 {
 	static struct sched_input_room room;
@@ -200,7 +200,7 @@ static void reads_back(void **state)
 			fail_msg("%s: %.*s", why, (int)n, at);
 		strbuf_finish(&again);
 		sched_input_write(&in, &again);
-		/* The quotas of an action are not read. */
+		/* The quotas of an action are not read back. */
 		if (in.type != SCHED_INPUT_next)
 			assert_memory_equal(again.at, at, n + 1);
 	}
@@ -237,8 +237,8 @@ static void nothing_new(void **state)
 	end(&f);
 }
 
-/* Of reports of progress with nothing between them, the last one is kept, even if the journal was
- * written meanwhile. */
+/* Of consecutive progress reports the last one is kept, even if the journal was written in
+ * between. */
 static void last_progress(void **state)
 {
 	static const char want[] =
@@ -280,8 +280,8 @@ static unsigned count_lines(const char *text, const char *name)
 	return n;
 }
 
-/* A report of a first block on new SMs stays, because the engine learns from its time how long the change
- * took; and so does that of the last block, which requests a decision. */
+/* The report of the first block on new SMs is kept, because the engine learns from its time how
+ * long the change took; that of the last block is kept because it requests a decision. */
 static void first_and_last_block(void **state)
 {
 	struct fixture f;
@@ -376,8 +376,8 @@ static void line_by_line(void **state)
 	assert_int_equal(in.engine, 3);
 }
 
-/* A kernel's record comes when the kernel is numbered, with what was restored from a file, comes again if a
- * better one replaces it, and predicts the same where it is put. */
+/* A kernel's record, including data restored from a file, is journaled when the kernel gets its
+ * number, and again if a better record replaces it. It gives the same predictions after replay. */
 static void kernels(void **state)
 {
 	struct sched_shape shape = {.kernel = 1, .total = 30, .threads = 64, .n_sms = 4};
@@ -403,7 +403,7 @@ static void kernels(void **state)
 	}
 	assert_int_equal(durations_changed(f.d, &kept, 1), 1);
 	assert_string_equal(recorded(&f), "");
-	kept.launches++; /* as if a file knew more of it */
+	kept.launches++; /* as if a file had more launches of it */
 	assert_int_equal(durations_restore(f.d, &kept), 0);
 	text = recorded(&f);
 	assert_int_equal(sched_input_read(text, strcspn(text, "\n"), &room, &in, why), 0);

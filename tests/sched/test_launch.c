@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The states of a launch: what the table of transitions lists and refuses, that the engine takes
- * every transition that it lists, and what becomes of a launch that takes another one. */
+/* Tests the states of a launch: the legal and illegal transitions of the table, that the engine
+ * takes every listed transition, and the effect of an illegal one. */
 #include "unit.h"
 
 #include "sched/engine/engine.h"
@@ -48,10 +48,10 @@ static void rules(void **state)
 		for (unsigned to = 1; to < LAUNCH_STATES; to++) {
 			if (!launch_may(s, to))
 				continue;
-			/* What leaves gets nothing before it has left. */
+			/* A leaving launch gets nothing before it has left. */
 			if (launch_is(s, LAUNCH_LEAVES))
 				assert_int_equal(to, LAUNCH_WAITING);
-			/* Arriving is once, and astray is for good. */
+			/* A launch arrives once, and stays astray for good. */
 			if (launch_is(to, LAUNCH_SUBMITTED))
 				assert_true(launch_is(s, LAUNCH_SUBMITTED));
 			if (launch_is(s, LAUNCH_ASTRAY))
@@ -150,12 +150,12 @@ static struct sched_launch *launch(struct fixture *f, struct sched_tenant *t, ui
 	return l;
 }
 
-/* It ends in the state in which it is. */
+/* Ends the launch in its current state. */
 static void end(struct fixture *f, struct sched_launch *l)
 {
 	sched_end(f->s, f->now, l, true, 0);
 	tell(f);
-	f->now += 20 * MS; /* its tenant is not waited for any more */
+	f->now += 20 * MS; /* the engine no longer waits for its tenant */
 	tell(f);
 }
 
@@ -176,7 +176,7 @@ static void through_the_queue(struct fixture *f)
 	l = submit(f, f->low, 8);
 	tell(f);
 	end(f, l);
-	/* Not looked at before they arrive. */
+	/* The engine first sees them after they have arrived. */
 	l = submit(f, f->low, 8);
 	sched_arrive(f->s, f->now, l, SCHED_BEGAN_UNKNOWN);
 	expect(f, l, LAUNCH_UNSURE);
@@ -209,7 +209,7 @@ static void through_preemptions(struct fixture *f)
 	sched_absent(f->s, l);
 	expect(f, l, LAUNCH_RUNNING);
 	end(f, h);
-	/* Some, then more, then all. */
+	/* Revoke some SMs, then more, then all. */
 	h = launch(f, f->high, 2, SCHED_BEGAN_TOLD, LAUNCH_RUNNING);
 	tell(f);
 	sched_arrive(f->s, f->now, submit(f, f->high, 4), SCHED_BEGAN_TOLD);
@@ -230,7 +230,7 @@ static void through_preemptions(struct fixture *f)
 	sched_absent(f->s, l);
 	expect(f, l, LAUNCH_WAITING);
 	end(f, l);
-	/* Began with a word of long ago, and is told to leave. */
+	/* It began with an outdated word, and is told to leave. */
 	l = launch(f, f->low, 800, SCHED_BEGAN_UNKNOWN, LAUNCH_UNSURE);
 	tell(f);
 	expect(f, l, LAUNCH_DRAINING);
@@ -241,7 +241,7 @@ static void through_preemptions(struct fixture *f)
 	expect(f, l, LAUNCH_WAITING);
 	end(f, l);
 	end(f, h);
-	/* Ends before it has shrunk. */
+	/* It ends before it has shrunk. */
 	l = launch(f, f->low, 800, SCHED_BEGAN_FREE, LAUNCH_RUNNING);
 	h = launch(f, f->high, 2, SCHED_BEGAN_TOLD, LAUNCH_RUNNING);
 	tell(f);
@@ -271,8 +271,7 @@ static void through_faults(struct fixture *f)
 	end(f, l);
 }
 
-/* The engine takes each transition of the table: a row for which there is no event is a wrong row.
- */
+/* The engine takes each transition of the table; a row that no event triggers would be wrong. */
 static void all_are_taken(void **state)
 {
 	struct fixture f = begin();
@@ -298,8 +297,8 @@ static void all_are_taken(void **state)
 
 /* ---- astray ---- */
 
-/* Whatever state it was in: one word, all SMs, and no event changes that. The others are steered as
- * if it was not there. */
+/* From any state, a stray launch gets one word with all SMs, and no later event changes that. The
+ * others are scheduled as if it did not exist. */
 static void stray_is_native(void **state)
 {
 	for (unsigned from = LAUNCH_QUEUED; from <= LAUNCH_WAITING; from++) {
@@ -308,7 +307,7 @@ static void stray_is_native(void **state)
 		enum launch_state was, to;
 
 		tell(&f);
-		l->state = from; /* the lists are put right by the refusal */
+		l->state = from; /* the refusal corrects the lists */
 		f.s->n_in[LAUNCH_NEXT]--;
 		f.s->n_in[from]++;
 		if (!launch_is(from, LAUNCH_SUBMITTED)) {
@@ -352,7 +351,7 @@ static void stray_is_native(void **state)
 	}
 }
 
-/* What was decided for it before is not carried out any more. */
+/* Decisions made for it earlier are dropped. */
 static void stray_withdraws(void **state)
 {
 	struct fixture f = begin();

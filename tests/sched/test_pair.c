@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The formula of pairs of kernels, and the ratios that correct it, through the models that use
- * them. */
+/* Tests the formula for pairs of kernels, and the ratios that correct it, through the models that
+ * use them. */
 #include "unit.h"
 
 #include <errno.h>
@@ -11,7 +11,8 @@
 #include "sched/model/durations.h"
 #include "sched/model/pair.h"
 
-/* An SM's time for a block: a kernel that two blocks saturate, and one that gains up to eight. */
+/* An SM's time per block: a kernel that two blocks saturate, and one that gains up to eight
+ * blocks. */
 static const float bound[SCHED_PER_SM] = {100, 50, 50, 50, 50, 50, 50, 50};
 static const float scales[SCHED_PER_SM] = {
 	800, 400, 800.f / 3, 200, 160, 400.f / 3, 800.f / 7, 100};
@@ -44,17 +45,17 @@ static void demands_add_up(void **state)
 	struct sched_pair p;
 
 	curves(c, bound, scales);
-	/* Half of it each: neither is slowed. */
+	/* Each needs half of an SM: neither is slowed. */
 	p = pair_of(1, 4);
 	expect(&r, &p, c, 100, 200);
-	/* All of it and a half: both take half as long again. */
+	/* One needs all of an SM, the other half: both take 1.5 times as long. */
 	p = pair_of(2, 4);
 	expect(&r, &p, c, 75, 300);
 	p = pair_of(8, 8);
 	expect(&r, &p, c, 100, 200);
 }
 
-/* 1, 4 and 8 blocks were measured. */
+/* Only 1, 4 and 8 blocks were measured. */
 static void between_counts(void **state)
 {
 	float c[2][SCHED_PER_SM] = {{[0] = 400, [3] = 100, [7] = 80}, {[0] = 1e6f, [7] = 1e5f}};
@@ -62,9 +63,9 @@ static void between_counts(void **state)
 	struct sched_pair p = pair_of(6, 1);
 	float ns[2];
 
-	/* Blocks per ns: 1/100 at 4, 1/80 at 8; half way between at 6. Saturations: 0.9 and 0.1. */
+	/* Blocks per ns: 1/100 at 4, 1/80 at 8; the mean of both at 6. Saturations: 0.9 and 0.1. */
 	expect(&r, &p, c, 1 / ((1 / 100. + 1 / 80.) / 2), 1e6);
-	/* Above the greatest measured count each block adds as much as those below do. */
+	/* Above the largest measured count, each block adds as much as those below. */
 	c[0][7] = 0;
 	p = pair_of(8, 1);
 	assert_int_equal(pair_ask(&r, &p, c, ns), 0);
@@ -83,7 +84,7 @@ static void unknown(void **state)
 	c[1][3] = 100; /* one count is no curve */
 	assert_int_equal(pair_ask(&r, &p, c, ns), -ENOENT);
 	assert_false(pair_teach(&r, &p, c, 10, 1000));
-	p.count[1] = p.most[1] = 1; /* but where there is no other */
+	p.count[1] = p.most[1] = 1; /* unless there is no larger count */
 	assert_int_equal(pair_ask(&r, &p, c, ns), 0);
 	p.count[1] = 2;
 	assert_int_equal(pair_ask(&r, &p, c, ns), -ENOENT);
@@ -98,20 +99,20 @@ static void ratios(void **state)
 	struct sched_pair p = pair_of(1, 4), other = pair_of(1, 4);
 
 	curves(c, bound, scales);
-	/* Twice as slow as predicted: one spell counts half, many count whole. */
+	/* Twice as slow as predicted: a single measurement counts half, many count in full. */
 	assert_true(pair_teach(&r, &p, c, 10, 2000));
 	expect(&r, &p, c, 150, 200);
 	for (unsigned i = 0; i < 200; i++)
 		assert_true(pair_teach(&r, &p, c, 10, 2000));
 	expect(&r, &p, c, 200, 200);
-	/* The pair the other way round, and with another kernel, has a ratio of its own. */
+	/* The pair in the other order, and a pair with another kernel, have their own ratios. */
 	other.kernel[1] = 10;
 	expect(&r, &other, c, 100, 200);
 	/* The ratio of a pair never rises above 8, whatever was measured. */
 	for (unsigned i = 0; i < 200; i++)
 		assert_true(pair_teach(&r, &p, c, 1, 1000000000));
 	expect(&r, &p, c, 800, 200);
-	/* At a count that was not measured the curve is taught first. */
+	/* At a count that was not measured, the curve is taught first. */
 	c[0][2] = 0;
 	p = pair_of(3, 4);
 	assert_false(pair_teach(&r, &p, c, 10, 2000));

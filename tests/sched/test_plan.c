@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The parts of views and plans that a policy with a memory of its own uses: `own`, the quotas with
- * which new launches begin, wake-ups that are sooner than HEDDLE_POLICY_MIN_WAKE, and the wait for
- * expected work. */
+/* Tests the parts of views and plans that a policy with memory uses: `own`, the quotas with which
+ * new launches begin, wake-ups sooner than HEDDLE_POLICY_MIN_WAKE, and the wait for expected
+ * work. */
 #include "unit.h"
 
 #include "sched/engine/sched.h"
@@ -16,9 +16,10 @@
 #define N_SMS 4
 
 static struct {
-	uint32_t asked, launch_seen, tenant_seen; /* earlier calls, by the memory of each */
+	/* number of earlier calls, counted in each kind of memory */
+	uint32_t asked, launch_seen, tenant_seen;
 	uint8_t begin[N_SMS];
-	bool begins, expects; /* expects: it has seen expected work */
+	bool begins, expects; /* expects: the policy has seen expected work */
 	uint64_t wake_in_ns;  /* 0: none */
 } with;
 
@@ -102,7 +103,7 @@ static struct sched_launch *launch(struct fixture *f, struct sched_tenant *t)
 	return l;
 }
 
-/* Asks again after an event that changes nothing. */
+/* Makes the engine ask again after an event that changes nothing. */
 static void ask(struct fixture *f)
 {
 	f->now += 1000;
@@ -160,7 +161,7 @@ static void begins_as_chosen(void **state)
 	memcpy(with.begin, chosen, N_SMS);
 	ask(&f);
 	expect_begin(&f, chosen);
-	launch(&f, f.t); /* its kernel has the whole device, new launches have not */
+	launch(&f, f.t); /* its kernel has the whole device; new launches do not */
 	expect_begin(&f, chosen);
 	sched_pin(f.s, f.t, true);
 	tell(&f);
@@ -174,7 +175,7 @@ static void begins_as_chosen(void **state)
 	sched_destroy(f.s);
 }
 
-/* A few wake-ups in a row may be sooner than HEDDLE_POLICY_MIN_WAKE; in the long run none is. */
+/* A few consecutive wake-ups may be sooner than HEDDLE_POLICY_MIN_WAKE, but not in the long run. */
 static void wakes_soon_at_times(void **state)
 {
 	struct fixture f;
@@ -195,7 +196,8 @@ static void wakes_soon_at_times(void **state)
 	sched_destroy(f.s);
 }
 
-/* Whether work of a tenant that pauses for 10 us is expected, while another one has work. */
+/* Returns whether the engine expects work of a tenant that pauses for 10 us while another has
+ * work. */
 static bool is_expected(uint32_t flags, int priority)
 {
 	struct sched_tenant *other;
@@ -227,8 +229,8 @@ static void expects_by_priority(void **state)
 	assert_true(is_expected(HEDDLE_POLICY_BY_PRIORITY, -1));
 }
 
-/* Weights, the split of an SM's memory, and programs that are steered alone: `heddle ps`, `heddle run
- * -w` and heddled go by these flags. */
+/* `heddle ps`, `heddle run -w` and heddled depend on these flags: whether a policy uses weights,
+ * accepts any split of an SM's memory, and steers programs that run alone. */
 static void policies_state_facts(void **state)
 {
 	static const struct {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Policies of other people under the engine (sched/engine/planner.h), in virtual time: what they see,
- * what becomes of their plans, and that nobody waits for ever because of a bad one. */
+/* Tests third-party policies under the engine (sched/engine/planner.h), in virtual time: the views
+ * that they see, what the engine does with their plans, and that no launch waits for ever because
+ * of a bad plan. */
 #include "unit.h"
 
 #include "policy_bad.h"
@@ -104,7 +105,7 @@ static struct sched_launch *launch(struct fixture *f, struct sched_tenant *t, ui
 		.threads = 256,
 		.regs = 32,
 		.unranked = t == f->b,
-		.counts = t == f->b ? 0xfe : 0, /* all that are fewer than 8 */
+		.counts = t == f->b ? 0xfe : 0, /* all counts below 8 */
 		.shared_bytes = block_bytes};
 	struct sched_launch *l = NULL;
 
@@ -164,7 +165,7 @@ static void sees_all(void **state)
 	assert_int_equal(tenants[kernels[1].tenant_index].opaque, 1);
 	assert_int_equal(tenants[kernels[0].tenant_index].opaque, 0);
 	assert_int_equal(tenants[kernels[0].tenant_index].pause_ns, HEDDLE_POLICY_UNKNOWN);
-	/* Three of 8 blocks on each of 4 SMs: 3/8 of 4 SMs, for 10 ms. */
+	/* Three of 8 blocks on each of 4 SMs for 10 ms: 3/8 of 4 SMs. */
 	assert_int_equal(tenants[kernels[0].tenant_index].sm_ns, 15 * MS);
 	assert_int_equal(tenants[kernels[0].tenant_index].service_ns, 10 * MS);
 	assert_int_equal(kernels[0].kind, HEDDLE_POLICY_MANAGED);
@@ -188,7 +189,8 @@ static void sees_all(void **state)
 	assert_int_equal(tenants[kernels[2].tenant_index].id, 2);
 	expect_quota(&f, a, 3);
 	expect_quota(&f, b, 3);
-	/* What is unfinished, but all begun, leaves room for the next one: that is an event. */
+	/* An unfinished launch whose blocks have all started leaves room for the next one: that is
+	 * an event. */
 	before = asked;
 	sched_started(f.s, 0, a, 999);
 	pass_ns(&f, 1);
@@ -201,7 +203,7 @@ static void sees_all(void **state)
 	assert_int_equal(inside, 0);
 }
 
-/* Launches that come begin with what their tenant's oldest has. */
+/* Returns the tenant's work as the policy sees it. */
 static uint64_t work_of(uint32_t id)
 {
 	for (unsigned i = 0; i < 2; i++) {
@@ -211,8 +213,8 @@ static uint64_t work_of(uint32_t id)
 	return UINT64_MAX;
 }
 
-/* Finished blocks of a predicted launch count their predicted time. Other launches count their
- * time. */
+/* Finished blocks of a predicted launch count with their predicted time. For other launches the
+ * elapsed time counts. */
 static void sees_work(void **state)
 {
 	struct sched_launch *l;
@@ -240,8 +242,8 @@ static void sees_work(void **state)
 	sched_destroy(f.s);
 }
 
-/* A launch that may have half of the blocks that an SM holds, as it may from its begin on, counts
- * half of its time on the whole device. */
+/* A launch limited from its start to half of the blocks that an SM holds counts half of its time on
+ * the whole device. */
 static void half_of_an_sm(void **state)
 {
 	struct sched_launch *l;
@@ -257,7 +259,7 @@ static void half_of_an_sm(void **state)
 	sched_destroy(f.s);
 }
 
-/* A tenant that pauses for long while others have the device gets another chance now and then. */
+/* A tenant with long pauses while others have the device gets another chance now and then. */
 static void waits_again(void **state)
 {
 	struct sched_launch *l, *o;
@@ -290,7 +292,7 @@ static void begins_bounded(void **state)
 	sched_begin_quotas(f.s, f.a, q);
 	assert_int_equal(q[0], 2);
 	assert_int_equal(q[3], 2);
-	assert_int_equal(q[255], 2); /* the same on all: the device reads one word */
+	assert_int_equal(q[255], 2); /* the same on all SMs: the device reads one word */
 	sched_destroy(f.s);
 }
 
@@ -325,7 +327,8 @@ static void clips(void **state)
 	sched_destroy(f.s);
 }
 
-/* A block of each has no room on an SM together: the later launch waits, which is said once. */
+/* One block of each does not fit on an SM together: the later launch waits, which is reported
+ * once. */
 static void no_room(void **state)
 {
 	struct sched_launch *a, *b;
@@ -393,7 +396,7 @@ static void gives_nobody(void **state)
 	sched_destroy(f.s);
 }
 
-/* Opaque work of tenants that are all held is not forgotten either. */
+/* Unmanaged work of tenants that are all held is not forgotten either. */
 static void holds_all(void **state)
 {
 	struct fixture f;
@@ -487,7 +490,7 @@ static void creates_nothing(void **state)
 	sched_destroy(f.s);
 }
 
-/* Policies change while kernels run, in both directions; each finds a full view. */
+/* Policies change while kernels run, in both directions; each sees a complete view. */
 static void switches(void **state)
 {
 	struct sched_options o = {.simultaneous = true, .spatial = true};
@@ -531,7 +534,7 @@ static void *asking_create(const struct heddle_policy_device *d, const char *opt
 	return &created;
 }
 
-/* Of the first two kernels, and of what does not exist. */
+/* Asks about the first two kernels, and about ones that do not exist. */
 static void asking_decide(
 	void *state, const struct heddle_policy_view *in, struct heddle_policy_plan *out)
 {
@@ -554,7 +557,7 @@ static const struct heddle_policy asking_table = {.size = sizeof(asking_table),
 	.decide = asking_decide};
 static const struct sched_policy asking = {.name = "asking", .table = &asking_table};
 
-/* A kernel of 100 ns for a block at any count, in the model of the engine. */
+/* A kernel of 100 ns per block at any count, in the engine's model. */
 static void *model_make(void)
 {
 	struct sched_shape shape = {.kernel = 77, .total = 100, .n_sms = 4};
@@ -579,7 +582,7 @@ static void asks_for_pairs(void **state)
 	memset(answer, 1, sizeof(answer));
 	launch(&f, f.a, 1000);
 	launch(&f, f.b, 40);
-	/* Each alone saturates the SM: twice the time. 250 and 10 blocks for an SM. */
+	/* Each saturates an SM alone, so both take twice the time. 250 and 10 blocks per SM. */
 	assert_int_equal(answer[0], 0);
 	assert_int_equal(pair_ns[0], 2 * 100 * 250);
 	assert_int_equal(pair_ns[1], 2 * 100 * 10);
@@ -592,7 +595,7 @@ static void asks_for_pairs(void **state)
 static struct {
 	struct sched_pair pair;
 	uint64_t blocks, sm_ns;
-	uint64_t curve_blocks; /* of all that curves were taught */
+	uint64_t curve_blocks; /* total blocks taught to curves */
 	unsigned n;
 } taught;
 
@@ -626,8 +629,8 @@ static struct sched_model noting_model(void)
 	return m;
 }
 
-/* From its first block to the end of one of the two: 2 ms on 4 SMs, 40 blocks, 8 on an SM, beside 5
- * blocks, as a grid of 20 has no more. */
+/* From its first block to the end of either kernel: 2 ms on 4 SMs, 40 blocks, 8 per SM, beside 5
+ * per SM, because a grid of 20 has no more. */
 static void teaches_pairs(void **state)
 {
 	struct sched_options o = {
@@ -658,11 +661,11 @@ static void teaches_pairs(void **state)
 	assert_int_equal(taught.pair.count[0], 8);
 	assert_int_equal(taught.pair.count[1], 5);
 	assert_true(taught.pair.most[0] == 8 && taught.pair.most[1] == 8);
-	/* The other one has done 4 of its blocks by then: too few to tell. */
+	/* The other kernel has done 4 of its blocks by then: too few to measure. */
 	sched_progress(f.s, b, 4);
 	tell(&f);
 	assert_int_equal(taught.n, 1);
-	/* What it does alone is none of a pair. */
+	/* Its time alone does not count for the pair. */
 	pass_ns(&f, 5 * MS);
 	sched_end(f.s, f.now, b, true, 8 * MS);
 	assert_int_equal(taught.n, 1);
@@ -671,7 +674,7 @@ static void teaches_pairs(void **state)
 	model_durations.destroy(o.model_state);
 }
 
-/* Beside two others no pair is slow or fast: the curve is taught, as without the option. */
+/* Beside two others no pair ratio can be measured: the curve is taught, as without the option. */
 static void teaches_no_three(void **state)
 {
 	struct sched_options o = {.n_sms = 4, .simultaneous = true, .spatial = true};
@@ -710,7 +713,7 @@ static void gets_options(void **state)
 	sched_reconfigure(s, &o, &asking);
 	assert_int_equal(created, 2);
 	assert_string_equal(options_seen, "two");
-	text[0] = 'T'; /* the engine has a copy, and notices */
+	text[0] = 'T'; /* the engine has a copy and notices the change */
 	sched_reconfigure(s, &o, &asking);
 	assert_int_equal(created, 3);
 	assert_string_equal(options_seen, "Two");

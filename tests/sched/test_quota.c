@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* sched/engine/quota.h, which looks at eight SMs at a time, beside the same an SM at a time. */
+/* Compares sched/engine/quota.h, which handles eight SMs at a time, with the same functions for one
+ * SM at a time. */
 #include "unit.h"
 
 #include "sched/engine/quota.h"
@@ -10,7 +11,7 @@
 
 #define ROUNDS 5000
 
-/* Anything, mostly one value, few SMs, or all the same. */
+/* Random quotas: all random, mostly one value, few SMs, or all the same. */
 static struct quota any_quota(unsigned round)
 {
 	uint8_t same = round % 3 ? CTL_NO_QUOTA : (uint8_t)rand();

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A decision takes time linear in the number of tenants, or a little more: for each policy, and for
- * tenants whose launches wait, tenants that are idle after work, and tenants of many priorities. Each
- * case compares the CPU time at FEW and at MANY tenants, four times as many. The least of several
- * measurements counts, and they go on until the ratio is below the bound or there are TRIES: other
- * work on the machine makes some of them slower, and many tenants drive each other out of the caches,
- * which makes the ratio 6 at times. But a time that grows with the square of the number stays at a
- * ratio of 16.
+/* A decision takes time linear in the number of tenants, or a little more: for each policy, with
+ * tenants whose launches wait, tenants that are idle after work, and tenants of many priorities.
+ * Each case compares the CPU time at FEW and at MANY tenants, four times as many. The minimum of
+ * several measurements counts; they are repeated until the ratio is below the bound or TRIES is
+ * reached. Other work on the machine slows some of them, and many tenants do not fit in the caches,
+ * which sometimes makes the ratio 6. But quadratic time has a ratio of 16.
  *
- * With SOME tenants a decision should take less than 1 ms (seen: 0.8 ms at most), and must take less
- * than TIME_MAX_S, on as many SMs as an H100 has, too: work for each SM for each launch shows there.
- * Sanitizers make all code slower, so there is no bound with them. Prints the times. */
+ * With SOME tenants a decision should take less than 1 ms (measured: at most 0.8 ms), and must take
+ * less than TIME_MAX_S, also on as many SMs as an H100 has, which reveals work per SM per launch.
+ * There is no bound with sanitizers, which slow all code. Prints the times. */
 #include "../sanitized.h"
 #include "named.h"
 #include "sched/engine/sched.h"
@@ -76,7 +75,7 @@ struct scale_case {
 	const char *policy, *options;
 	uint32_t n_sms;
 	bool simultaneous;
-	bool idle;       /* all have had work, and have none but one */
+	bool idle;       /* all have had work, and only one still has */
 	bool priorities; /* as many as tenants */
 };
 
@@ -98,7 +97,7 @@ static void fleet_make(struct fleet *f, const struct scale_case *c, uint32_t n)
 		check(sched_join(
 			f->s, f->now, i + 1, c->priorities ? (int)i : 1, 1, NULL, &f->t[i]));
 	}
-	/* Twice, so that the engine knows the pauses of each. */
+	/* Repeated, so that the engine knows each tenant's pauses. */
 	for (unsigned round = 0; round < 3 && c->idle; round++) {
 		for (uint32_t i = 0; i < n; i++)
 			submit(f, i);
@@ -122,7 +121,7 @@ static double cpu_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* CPU time of a decision after a launch has ended and another one has come. */
+/* Returns the CPU time of a decision after a launch has ended and another has arrived. */
 static double measure(struct fleet *f)
 {
 	double began = cpu_s();

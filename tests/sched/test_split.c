@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Policy split by views made here: which kernel may have how many blocks on which SM. */
+/* Tests policy split with made-up views: how many blocks each kernel may have on each SM. */
 #include "unit.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static struct {
 	uint8_t quota[KERNELS * SMS], held[KERNELS];
 } w;
 
-/* Kernel i, of tenant i, has 8 blocks on an SM. */
+/* Kernel i belongs to tenant i and has 8 blocks per SM. */
 static void make(unsigned n)
 {
 	memset(&w, 0, sizeof(w));
@@ -70,7 +70,7 @@ static void whole_sms(void **state)
 	decide("whole=40");
 	has(1, ALL, ALL, 0, 0, 0);
 	has(0, 0, 0, ALL, ALL, ALL);
-	/* Each side has one SM at least. */
+	/* Each side has at least one SM. */
 	decide("whole=1");
 	has(1, ALL, 0, 0, 0, 0);
 	decide("whole=99");
@@ -92,7 +92,7 @@ static void mixed_quotas(void **state)
 	has(0, 31, 1, 31, 1, 31);
 }
 
-/* Of equals the tenant whose launch came first is the first side, with all of its launches. */
+/* Among equals, the tenant whose launch came first forms the first side, with all its launches. */
 static void sides_of_equals(void **state)
 {
 	make(3);
@@ -103,7 +103,7 @@ static void sides_of_equals(void **state)
 	has(2, ALL, ALL, 0, 0, 0);
 }
 
-/* Kernels that need no more room make no side. */
+/* Kernels that need no more room do not form a side. */
 static void one_side(void **state)
 {
 	make(1);

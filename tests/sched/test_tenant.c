@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The states of a tenant and of its opaque work: the tables, that illegal transitions are refused,
- * and that the engine takes every transition that the tables list. */
+/* Tests the states of a tenant and of its unmanaged work: the tables, that illegal transitions are
+ * refused, and that the engine takes every transition in the tables. */
 #include "unit.h"
 
 #include "sched/engine/engine.h"
@@ -31,7 +31,7 @@ static void every_state_is_reached(void **state)
 	assert_int_equal(reachable(TENANT_NONE, 0), (1u << TENANT_STATES) - 1);
 	for (unsigned s = 1; s < TENANT_STATES; s++) {
 		assert_true(tenant_may(s, TENANT_NONE));
-		/* Joining is once, and a tenant without work is idle before it is expected. */
+		/* A tenant joins once, and one without work is idle before it is expected. */
 		assert_false(tenant_may(s, TENANT_NEW));
 		if (s != TENANT_IDLE && s != TENANT_EXPECTED)
 			assert_false(tenant_may(s, TENANT_EXPECTED));
@@ -125,7 +125,7 @@ static void end(struct fixture *f, struct sched_launch *l)
 	tell(f);
 }
 
-/* A tenant whose pauses are 10 us, while work of lower priority waits, is expected. */
+/* A tenant is expected if its pauses are 10 us and lower-priority work waits. */
 static struct sched_tenant *expected(struct fixture *f)
 {
 	struct sched_tenant *t = join(f, 2);
@@ -164,7 +164,7 @@ static void through_life(struct fixture *f)
 	end(f, launch(f, t)); /* comes back in time */
 	assert_int_equal(t->state, TENANT_EXPECTED);
 	sched_set_weight(f->s, t, 2);
-	pass(f, 100); /* another decision awaits it still */
+	pass(f, 100); /* after another decision, it is still expected */
 	assert_int_equal(t->state, TENANT_EXPECTED);
 	pass(f, 20 * MS);
 	assert_int_equal(t->state, TENANT_IDLE);
@@ -204,7 +204,7 @@ static void through_opaque_work(struct fixture *f)
 	}
 }
 
-/* A row of the table for which there is no event is a wrong row. */
+/* A row of the table that no event triggers would be wrong. */
 static void all_are_taken(void **state)
 {
 	struct sched_options o = {.n_sms = 8, .simultaneous = true, .spatial = true};

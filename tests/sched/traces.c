@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Random traces under the engine, in two kinds: `any`, whose policy answers with random plans
- * (bounded quotas among them), or is greedy, greedy with pairs=on, or profile, and `ffs`. After
- *each event:
- * - blocks on an SM fit it, and the bounded quotas of all launches together fit it, too;
+/* usage: traces any|greedy|pairs|profile|ffs [--first SEED] [--count N]
+ *        traces any|greedy|pairs|profile|ffs --print SEED
+ * Random traces under the engine with a policy of random plans including bounded quotas (any),
+ * greedy, greedy with pairs=on (pairs), profile, or ffs. After each event:
+ * - blocks on an SM fit it, and so do the bounded quotas of all launches together;
  * - an SM that holds more blocks of a launch than its quota gets no further one;
- * - quotas that are not under way are those of the engine.
+ * - quotas that are not in transit equal the engine's.
  * Under ffs no tenant with work waits longer than wait_bound. At the end each launch of a tenant
  * that stayed has run every block exactly once. A failure prints the seed; --print SEED prints the
- * trace.
- *
- *	traces any|greedy|pairs|profile|ffs [--first SEED] [--count N]
- *	traces any|greedy|pairs|profile|ffs --print SEED */
+ * trace. */
 #include "named.h"
 #include "repeat.h"
 #include "sched/engine/planner.h"
@@ -42,7 +40,7 @@ static bool of_pairs; /* greedy with pairs=on */
 
 /* ---- a trace ---- */
 
-/* What the bound on waiting is computed from. */
+/* The data that determines the bound on waiting. */
 struct limits {
 	uint32_t n_tenants, weight[TENANTS];
 	uint64_t block_ns, relay_ns, relaunch_ns;
@@ -58,7 +56,7 @@ static void add_device(struct random *r, struct limits *lim, bool ffs, struct st
 		(unsigned)lim->relaunch_ns, !ffs && any_of(r, 4) == 0 ? " numbering=own" : "");
 }
 
-/* Under ffs there is much work on few places, so that who is not served waits for long. */
+/* Under ffs there is much work for few places, so that a tenant that is not served waits long. */
 static void add_launch(struct random *r, struct limits *lim, bool ffs, uint32_t at_us,
 	unsigned tenant, struct strbuf *b)
 {
@@ -73,7 +71,7 @@ static void add_launch(struct random *r, struct limits *lim, bool ffs, uint32_t 
 	strbuf_printf(b, "\n");
 }
 
-/* Under ffs a tenant submits all it has when it joins, so that its work never pauses. */
+/* Under ffs a tenant submits all its work when it joins, so that it never pauses. */
 static void add_tenant(
 	struct random *r, struct limits *lim, bool ffs, unsigned tenant, struct strbuf *b)
 {
@@ -115,7 +113,7 @@ static uint8_t any_quota(void)
 	return q == 0 ? 0 : q == 1 ? CTL_NO_QUOTA : (uint8_t)(1 + any_of(&plans, QUOTA_MAX));
 }
 
-/* A row of one value, or of any. */
+/* Each row has one random value for all SMs, or a random value per SM. */
 static void any_plan(
 	void *state, const struct heddle_policy_view *in, struct heddle_policy_plan *out)
 {
@@ -137,10 +135,10 @@ static const struct heddle_policy any_table = {
 	.size = sizeof(any_table), .abi = HEDDLE_POLICY_ABI, .name = "any", .decide = any_plan};
 static const struct sched_policy policy_any = {.name = "any", .table = &any_table, .options = ""};
 
-/* ---- what always holds ---- */
+/* ---- properties that always hold ---- */
 
 struct checker {
-	uint64_t seed, bound_ns, longest_ns; /* bound_ns: UINT64_MAX: none */
+	uint64_t seed, bound_ns, longest_ns; /* bound_ns: UINT64_MAX for none */
 	uint64_t told_ns[LAUNCHES], word[LAUNCHES];
 	uint8_t on_sm[LAUNCHES][CTL_MAX_SMS];
 	uint64_t waits_since_ns[TENANTS];
@@ -181,7 +179,7 @@ static void check_launch(struct checker *c, const struct sim *s, const struct si
 		used[sm] += (uint64_t)l->on_sm[sm] * (SIM_CAPACITY / l->wps);
 		if (engine[sm] != CTL_NO_QUOTA)
 			bounded[sm] += (uint64_t)engine[sm] * (SIM_CAPACITY / l->wps);
-		/* Programs that number SMs by themselves mean others by theirs. */
+		/* Programs that number SMs independently mean other SMs. */
 		if (!s->o.renumbers && s->now > c->told_ns[i] + s->relay_ns &&
 			l->quota[sm] != engine[sm])
 			checker_fail(c, s, "%s: SM %u has quota %u, the engine gave %u", l->name,
@@ -243,17 +241,18 @@ static void check_end(struct checker *c, const struct sim *s)
 	}
 }
 
-/* How long a tenant with work may wait under ffs for its next block, ns.
+/* Returns the longest time that a tenant with work may wait for its next block under ffs, in ns.
  *
- * D: the most that a turn overruns: the word's delay, the longest block, the next one's way in.
- * C: the most that a change costs, as the engine sees it: its default (20 us), or D.
- * T: the epoch, at most. For an overhead of 10 % it is 10 times the sum of the costs by that of the
- * weights, so no more than 10 C by the least weight; and never less than 100 us.
+ * D: the most that a turn can overrun: the word's delay, the longest block, and the launch of the
+ * next one.
+ * C: the highest cost of a change as the engine sees it: its default (20 us), or D.
+ * T: the longest epoch. For an overhead of 10 % it is 10 times the sum of the costs divided by the
+ * sum of the weights, so at most 10 C divided by the least weight; and never less than 100 us.
  *
- * A turn ends when its tenant is an epoch ahead of another one with work, D later at most: nobody
- * is more than T + D ahead (in virtual time), and who comes is no more than T behind. So before a
- * waiting tenant is the least one, each other one, of weight W, has at most W (2 T + D), and one
- * more turn of W T; and as it ends in the middle of a block, D. */
+ * A turn ends at most D after its tenant is an epoch ahead of another one with work: no tenant is
+ * more than T + D ahead (in virtual time), and a new one is at most T behind. So before a waiting
+ * tenant is the one with the least time, each other tenant, of weight W, gets at most W (2 T + D),
+ * and one more turn of W T; and D more because the turn ends in the middle of a block. */
 static uint64_t wait_bound(const struct limits *lim)
 {
 	uint64_t d = lim->relay_ns + lim->block_ns + lim->relaunch_ns + 25000, bound = d, t;

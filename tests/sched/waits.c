@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Random traces under policy hpf, with several tenants of one priority that launch back to back,
+/* usage: waits [--first SEED] [--count N]
+ *        waits --print SEED
+ * Random traces under policy hpf, with several tenants of one priority that launch back to back,
  * with pauses, or one long kernel. These properties always hold:
- * - first: while a launch of unknown duration gets no SM, no equal has any, but one that is overdue,
- *   one of unknown duration, too, or one that ends sooner than it could be preempted;
- * - waits: no launch waits longer than HEDDLE_LANES_WAIT_MAX_NS behind equals for its next block, or
- *   for one of another launch of its program, which may fill the device;
+ * - first: while a launch of unknown duration gets no SM, no equal has any, except one that is
+ * overdue, also of unknown duration, or ends sooner than it could be preempted;
+ * - waits: no launch waits longer than HEDDLE_LANES_WAIT_MAX_NS behind equals for its next block,
+ * or for one of another launch of its program, which may fill the device;
  * - vain: no launch loses its SMs to equals before a block of it has ended more often than
- *   HEDDLE_LANES_VAIN_MAX times in a second.
+ * HEDDLE_LANES_VAIN_MAX times in a second.
  * At the end each launch has run every block exactly once. A failure prints the seed; --print SEED
- * prints the trace.
- *
- *	waits [--first SEED] [--count N]
- *	waits --print SEED */
+ * prints the trace. */
 #include "sched/policy/policy_hpf.c"
 #include "sim/trace.h"
 
@@ -81,7 +80,7 @@ struct slot {
 static struct checker {
 	uint64_t seed, now_ns, longest_ns;
 	uint32_t most_vain;
-	bool has_lane[3]; /* whether a launch of this priority has a lane */
+	bool has_lane[3]; /* a launch of this priority has a lane */
 	struct slot slots[TENANTS][STREAMS];
 	unsigned failures;
 } check;
@@ -94,7 +93,7 @@ static void checker_fail(const char *what, const char *tenant, const char *launc
 		(double)check.now_ns / 1e6, what, tenant, launch);
 }
 
-/* Whether the paper lets a launch of no duration preempt this one. */
+/* Returns whether, by the paper's rule, a launch of unknown duration may preempt this one. */
 static bool may_be_preempted(const struct heddle_lane_kernel *k)
 {
 	uint64_t left = k->kernel->remaining_ns;
@@ -104,7 +103,7 @@ static bool may_be_preempted(const struct heddle_lane_kernel *k)
 	       (!k->kernel->running || !k->kernel->begun || ns > k->kernel->cost_ns);
 }
 
-/* Whether each kernel of the lane may be preempted. One that may not excuses the others. */
+/* Returns whether every kernel of the lane may be preempted; one exception protects the lane. */
 static bool lane_may_be_preempted(const struct filling *f, uint32_t lane)
 {
 	for (uint32_t i = 0; i < f->len; i++) {
@@ -184,7 +183,7 @@ static bool has_workers(const struct sim_tenant *t)
 	return false;
 }
 
-/* Whether the program itself ranks another launch of it higher. */
+/* Returns whether the program itself ranks another of its launches higher. */
 static bool is_below_own(const struct sim_launch *l)
 {
 	for (const struct sim_stream *q = l->tenant->streams; q; q = q->next) {

@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Compiling takes long: neither launches nor the program's end wait for it, it goes on when the
-# program has ended, another start of the program has its kernels managed at once, and the program
-# sees nobody who does it. Where nobody else can do it, the program's end waits. Who makes a form
-# waits for nobody who waits for him: several kernels that need the closer of guard grids at once.
+# Tests the assembler. Compiling takes long: neither launches nor the program's end wait for it, it
+# continues after the program has ended, and the next start has its kernels managed at once. The
+# program does not notice the process. Only if there is no assembler does the program's end wait. A
+# thread that makes a form never waits for one that waits for it: several kernels need the same
+# closer of guard grids at once.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
-compiled() { # how many texts the driver has in its cache
+compiled() { # prints how many texts are in the driver's cache
 	find "$CUDA_CACHE_PATH" -type f | wc -l
 }
 
@@ -21,7 +22,8 @@ plain_launches() {
 	sed -n 's/^native \([0-9]*\) opaque [0-9]* of \([0-9]*\)$/\2/p' "$dir/daemon"
 }
 
-# took SCENARIO...: how long it ran under the shim, in ms; the same as without.
+# took SCENARIO...: prints how long it ran under the shim, in ms; its output must be the same as
+# without.
 took() {
 	from=$(date +%s%N)
 	shim "$@" >"$dir/out" 2>"$dir/err" || fail "$*: status $?" >&2
@@ -30,20 +32,23 @@ took() {
 	echo $(((to - from) / 1000000))
 }
 
-# compiler OPTIONS: what compiling is like from here on, and a cache of the driver's that has nothing yet.
+# compiler OPTIONS: sets how the virtual GPU's compiler behaves from here on, and an empty driver
+# cache.
 compiler() {
 	export CUDA_CACHE_PATH="$dir/driver" HEDDLE_VGPU="${HEDDLE_VGPU%%,*},$1"
 	mkdir -p "$CUDA_CACHE_PATH"
 }
 
-# natively SCENARIO...: what the program prints; its own kernels are compiled from here on, at once.
+# natively SCENARIO...: records the program's output; from here on its own kernels are compiled at
+# once.
 natively() {
 	HEDDLE_VGPU="${HEDDLE_VGPU%%,*},assemble=1" plain "$@" >"$dir/plain"
 	own=$(compiled)
 	[ "$own" -gt 0 ] || fail "nothing was compiled natively"
 }
 
-# Some may go plain, as others' forms are just being loaded; but nobody waits as long as he may.
+# Some launches may be unmanaged while other forms are being loaded, but none waits for the full
+# timeout.
 guarded() {
 	compiler assemble=300
 	natively guards
@@ -55,7 +60,7 @@ guarded() {
 	grep -q ' [1-9][0-9]* guard_form' "$dir/daemon" || fail "none was guarded"
 }
 
-# A compiler that crashes of all forms, of several at once: the program runs as it is.
+# A compiler that crashes on all forms, on several at once: the program runs natively.
 crashing() {
 	compiler crash=hd_slot
 	natively guards
@@ -65,7 +70,7 @@ crashing() {
 	cat "$dir/daemon"
 }
 
-# Each step up to five times: the machine may have had no processor for the program, or for its assembler.
+# Each step up to five times: the program or its assembler may have got no CPU time.
 forms_wait() {
 	export HEDDLE_FORM_WAIT_MS=0
 	compiler assemble=1500
@@ -78,7 +83,7 @@ forms_wait() {
 		at_its_end=$(compiled)
 		stop
 		cat "$dir/daemon"
-		# It waited for the assembler, or was slow.
+		# Not if the program waited for the assembler, or was slow.
 		[ "$ms" -lt 1500 ] || continue
 		[ "$at_its_end" = "$own" ] || continue
 		! awaited 3 more_than "$own" || break
@@ -87,7 +92,8 @@ forms_wait() {
 	[ "$at_its_end" = "$own" ] || fail "compiled within $ms ms: nothing was tried"
 	more_than "$own" || fail "what was begun is not done, or five times nothing was"
 
-	export HEDDLE_FORM_WAIT_MS=1000 # less than compiling takes, and more than loading on a busy machine
+	# less than compiling takes, and more than loading takes on a busy machine
+	export HEDDLE_FORM_WAIT_MS=1000
 	for _ in 1 2 3 4 5; do
 		start watch
 		ms=$(took childless 50 24 30)
@@ -99,7 +105,8 @@ forms_wait() {
 	[ "$(plain_launches)" = 0 ] || fail "$(plain_launches) launches went plain with all compiled"
 }
 
-# No assembler: what is compiled in the program must not be when the driver is taken down.
+# Without the assembler the program compiles forms itself; no compilation may be running when the
+# driver shuts down.
 without_assembler() {
 	unset HEDDLE_FORM_WAIT_MS
 	compiler assemble=2000

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# A program that closes descriptors which are not its own, and has other files under their numbers from
-# then on: none of these is read or written, and the program goes on natively, which one line says.
+# A program closes descriptors that are not its own and then has other files under their numbers.
+# The shim must not read or write these; the program continues natively, and one line says so.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
-natively() { # KINDS: which kind of file comes to lie where
+natively() { # KINDS: the kinds of files that take the closed numbers
 	plain closes 40 8 "$1" >"$top/plain.$1" 2>"$dir/err" || fail "plain: status $?"
 }
 closed() { # MODE KINDS

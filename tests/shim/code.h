@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* PTX of the test program, as text: made for no compiler, so that it is there without one. */
+/* PTX of the test program, as text, so that the tests need no compiler. */
 #ifndef HEDDLE_TESTS_SHIM_CODE_H
 #define HEDDLE_TESTS_SHIM_CODE_H
 
@@ -26,7 +26,8 @@
 	"OUT:\n	add.u32 %r6, %r6, %r1;\n	st.global.u32 [%rd2], %r6;\n"               \
 	"DONE:\n	ret;\n}\n"
 
-/* lasts(in, out, n, us): out[i] = in[i] + blockIdx, and each block ends us microseconds after it began. */
+/* lasts(in, out, n, us): out[i] = in[i] + blockIdx, and each block ends us microseconds after its
+ * start. */
 #define PTX_LASTS                                                                  \
 	".visible .entry lasts(.param .u64 in, .param .u64 out, .param .u32 n,\n"  \
 	"	.param .u32 us)\n{\n"                                                    \
@@ -46,7 +47,7 @@
 	"	@%p3 bra DONE;\n	nanosleep.u32 100000;\n	bra LOOP;\n"                    \
 	"DONE:\n	ret;\n}\n"
 
-/* sum(in, out): each block's 128 values, through shared memory and barriers. */
+/* sum(in, out): sums each block's 128 values, using shared memory and barriers. */
 #define PTX_SUM                                                                       \
 	".visible .entry sum(.param .u64 in, .param .u64 out)\n{\n"                   \
 	"	.shared .align 4 .b8 part[512];\n"                                          \
@@ -70,7 +71,8 @@
 	"	st.global.u32 [%rd4], %r13;\n"                                              \
 	"DONE:\n	ret;\n}\n"
 
-/* early(in, out, n): lanes leave at two places, each only some come to, then a shuffle: guard. */
+/* early(in, out, n): lanes exit at two places, each reached by only some lanes, before a shuffle.
+ * This requires the guard form. */
 #define PTX_EARLY                                                                    \
 	".visible .entry early(.param .u64 in, .param .u64 out, .param .u32 n)\n{\n" \
 	"	.reg .b32 %r<16>;\n	.reg .b64 %rd<8>;\n	.reg .pred %p<4>;\n"               \
@@ -85,7 +87,8 @@
 	"	shfl.sync.bfly.b32 %r7, %r6, 1, 31, -1;\n	add.u32 %r6, %r6, %r7;\n"        \
 	"	st.global.u32 [%rd2], %r6;\n	ret;\n}\n"
 
-/* meet(count, out, rounds): a barrier of the whole grid; its round moves on only as it opens. */
+/* meet(count, out, rounds): a barrier of the whole grid; it advances to the next round when it
+ * opens. */
 #define PTX_MEET                                                                         \
 	".visible .entry meet(.param .u64 count, .param .u64 out, .param .u32 rounds)\n" \
 	"{\n"                                                                            \
@@ -107,7 +110,7 @@
 	"OUT:\n	mul.wide.u32 %rd3, %r2, 4;\n	add.u64 %rd2, %rd2, %rd3;\n"                \
 	"	st.global.u32 [%rd2], %r6;\n	ret;\n}\n"
 
-/* traps(): the block in the middle of a grid does. */
+/* traps(): the block in the middle of the grid traps. */
 #define PTX_TRAP                                                            \
 	".visible .entry traps()\n{\n"                                      \
 	"	.reg .b32 %r<4>;\n	.reg .pred %p<2>;\n"                           \
@@ -115,9 +118,9 @@
 	"%r2, 1;\n"                                                         \
 	"	setp.eq.u32 %p1, %r1, %r2;\n	@%p1 trap;\n	ret;\n}\n"
 
-/* count(out): module variables: a counter, a table of constants, an initialised word; a function
- * that it calls names some. steady(out): a constant says which blocks return, ahead of a shuffle.
- */
+/* count(out) uses module variables (a counter, a table of constants, an initialised word), some in
+ * a function that it calls. steady(out): a constant determines which blocks return, before a
+ * shuffle. */
 #define PTX_COUNT                                                                    \
 	".visible .global .align 4 .u32 counter;\n.global .align 4 .u32 step = 3;\n" \
 	".visible .const .align 4 .b32 table[4] = {5, 6, 7, 8};\n"                   \
@@ -152,7 +155,7 @@
 	"	shfl.sync.bfly.b32 %r6, %r5, 1, 31, -1;\n	add.u32 %r5, %r5, %r6;\n"        \
 	"	st.global.u32 [%rd1], %r5;\n	ret;\n}\n"
 
-/* bulky(bulk, out): out[i] = hash(out[i]) + the block's number + every 128th word of bulk. */
+/* bulky(bulk, out): out[i] = hash(out[i]) + the block's index + every 128th word of bulk. */
 #define PTX_BULKY                                                                      \
 	".version 8.1\n.target sm_70\n.address_size 64\n"                              \
 	".visible .entry bulky(.param .align 4 .b8 bulk[32000], .param .u64 out)\n{\n" \
@@ -167,7 +170,7 @@
 	"	setp.lt.u32 %p1, %r3, 8000;\n	@%p1 bra LOOP;\n"                              \
 	"	st.global.u32 [%rd2], %r5;\n	ret;\n}\n"
 
-/* half(out): the first warp of a block of one dimension exchanges among its lanes. */
+/* half(out): the lanes of the first warp of a one-dimensional block exchange values. */
 #define PTX_HALF                                                                    \
 	".visible .entry half(.param .u64 out)\n{\n"                                \
 	"	.reg .b32 %r<8>;\n	.reg .b64 %rd<4>;\n	.reg .pred %p<3>;\n"               \

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# A compiler that hangs on a program's forms hangs once for each text, not once more with each start of the
-# program, and the program runs as it is.
+# A compiler that hangs on a program's forms hangs once for each text and not again at the next
+# start of the program; the program runs natively.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
@@ -11,7 +11,7 @@ export CUDA_CACHE_PATH="$dir/driver" HEDDLE_FORM_WAIT_MS=0
 mkdir "$CUDA_CACHE_PATH"
 
 assembler=$(dirname "$SHIM")/heddle-assembler
-assemblers() { # the ids of those of this test
+assemblers() { # prints the process ids of this test's assemblers
 	for p in /proc/[0-9]*; do
 		# shellcheck disable=SC3013 # dash, bash and busybox know -ef
 		[ "$p/exe" -ef "$assembler" ] || continue
@@ -25,7 +25,8 @@ ended() {
 }
 trap 'ended; stop; end_cases; rm -rf "$dir"' EXIT
 
-# The program loads two modules, so two texts; on a busy machine it may end before it asks for the second.
+# The program loads two modules, so there are two texts; on a busy machine it may end before it
+# requests the second.
 few_are_left() {
 	left=$(assemblers | wc -l)
 	[ "$left" = 1 ] || [ "$left" = 2 ]

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# How many connections the driver is told to make: its own number, of which nothing is said, until a
-# program turns out to need more; that is noted, once it has run for long, and its next start has as
-# many as it needs. What the user sets stays.
+# Tests how many connections the driver is told to make: its own default until a program needs more.
+# Once the program has run for a while, the number it needs is stored, and its next start uses that
+# number. A number set by the user stays.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
@@ -12,7 +12,7 @@ unset CUDA_DEVICE_MAX_CONNECTIONS HEDDLE_CONNECTIONS
 export PROG_CONNECTIONS=1
 prog=$PROG
 
-told() { # NUMBER: that the program of the last run found in its environment; the driver's own: nothing
+told() { # NUMBER: the last run had this number in its environment; for the driver's default, none
 	[ "$1" = "$few" ] && said="unsaid" || said=$1
 	grep -qxF "connections $said" "$dir/err" || fail "not $1 connections"
 }
@@ -21,9 +21,9 @@ unmanaged_launches() {
 	sed -n 's/^native \([0-9]*\) .*/\1/p' "$dir/daemon"
 }
 
-few=8 enough=16 # the driver's, and twice as many
+few=8 enough=16 # the driver's default, and twice as many
 
-# Of a program that has just begun nothing is noted.
+# Nothing is stored for a program that has just started.
 export PROG_STREAMS=$((few - 3))
 for _ in 1 2; do
 	start watch
@@ -34,7 +34,7 @@ told "$few"
 [ "$(unmanaged_launches)" -gt 0 ] || fail "all launches were managed, of more streams than fit"
 export HEDDLE_CONNECTIONS_AFTER=0
 
-# More streams than fit; the next start has room for them.
+# More streams than connections; the next start has enough.
 start watch
 same many 2 24 30
 stop
@@ -45,14 +45,14 @@ told "$enough"
 [ "$(unmanaged_launches)" = 0 ] || fail "there is still no room for them"
 unset PROG_STREAMS
 
-# As many as there are at most, for the next but one.
+# The maximum number of connections, at the start after the next.
 start watch
 same many 2 24 30
 same many 2 24 30
 stop
 told 32
 
-# By the program, and of an interpreter by what it runs.
+# The number is stored per program, and for an interpreter per script.
 cp "$PROG" "$dir/other"
 cp "$PROG" "$dir/python3"
 PROG=$dir/other
@@ -68,8 +68,8 @@ same many 2 24 30
 told 32
 PROG=$prog
 
-# What the user sets is left alone, and nothing is noted. What was inherited from another program
-# under heddle is not the user's.
+# A number set by the user stays, and nothing is stored. One inherited from another program under
+# heddle does not count as the user's.
 rm -rf "$dir/cache"
 CUDA_DEVICE_MAX_CONNECTIONS=9 same many 2 24 30
 told 9
@@ -80,7 +80,7 @@ told "$few"
 HEDDLE_CONNECTIONS=12 CUDA_DEVICE_MAX_CONNECTIONS=31 same chain 4 24 30
 told 31
 
-# Nowhere to note it, or nothing but rubbish there: as if nothing were noted.
+# If the number cannot be stored, or the file has invalid contents, the default applies.
 for _ in 1 2; do
 	(unset HOME XDG_CACHE_HOME && same many 2 24 30 && told "$few")
 	for nowhere in /dev/null "$dir/none/none/none"; do
@@ -93,7 +93,8 @@ same many 2 24 30
 same chain 4 24 30
 told 32
 for file in "$dir"/cache/heddle/*; do
-	printf '\037' | dd of="$file" bs=1 seek=48 conv=notrunc 2>/dev/null # the number, behind its digest
+	# the number, after the file's digest
+	printf '\037' | dd of="$file" bs=1 seek=48 conv=notrunc 2>/dev/null
 done
 same chain 4 24 30
 told "$few"

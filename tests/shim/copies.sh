@@ -2,30 +2,31 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Copies from pageable memory to the device. Where launches may be taken off the device, also small
-# ones wait for what is ahead of them in their stream, outside the driver, but not for what is behind
-# something that the program does only after the copy. Where nobody watches, or to a program of high
-# priority, that does not happen: small ones are taken along, as natively, whatever their stream waits
-# for.
+# Tests copies from pageable memory to the device. If launches may be preempted, even small copies
+# wait, outside the driver, for earlier work of their stream, but not if that depends on something
+# the program does after the copy. If no daemon watches, or the program has high priority, small
+# copies return early as they do natively, whatever their stream waits for.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
 copies() { # MODE...
 	start grant
-	same copies 1 24 30 # its form is in the cache from here on
+	same copies 1 24 30 # puts the form into the cache
 	stop
 	for mode; do
 		managed "$mode" copies 6 24 1500
 		grep -q '^native 0 opaque 0 of 0$' "$dir/daemon" || fail "$mode: launches went plain"
-		# One that comes when its launch was just seen to end may find the event behind it still open:
-		# on a busy machine nine did, and under TSan each. Were they taken along, so would be 18.
+		# A copy that comes right after its launch was seen to end may find the event after
+		# it still open: nine copies on a busy machine, and every one under TSan. If the
+		# copies did not wait at all, 18 would.
 		along=$(sed -n 's/^copies: \([0-9]*\) of 24 .*/\1/p' "$dir/err")
 		[ "$along" -lt 14 ] || fail "$mode: $along copies did not wait"
 	done
 }
-gated() { # MODE WHAT: what is wrong if the copies behind what their stream waits for wait, too
+# MODE WHAT: WHAT is the error if copies wait that must not, behind a gate that opens after them
+gated() {
 	start grant
-	same gated 2 24 30 # its form is in the cache from here on
+	same gated 2 24 30 # puts the form into the cache
 	stop
 	managed "$1" gated 2 24 30
 	grep -q '^copies: 6 of 6 ' "$dir/err" || fail "$1: $2"
@@ -34,7 +35,8 @@ high() {
 	export HEDDLE_PRIORITY=high
 	gated watch "small copies of a high program waited"
 }
-# `heddle set` changes the priority while the program runs: the new one counts, not that of the welcome.
+# `heddle set` changes the priority while the program runs: the new one counts, not that of the
+# welcome message.
 lowered() {
 	export HEDDLE_PRIORITY=high FAKE_PRIORITY=0
 	copies watch
@@ -43,7 +45,7 @@ raised() {
 	export HEDDLE_PRIORITY=low FAKE_PRIORITY=2
 	gated watch "small copies of a program that was raised to high waited"
 }
-# Copies that wait for what comes after them do so for a while each.
+# A copy that waits for something after it waits for a limited time.
 beside copies copies watch hold storm
 for mode in watch hold storm; do
 	beside $mode gated $mode "copies waited for what comes after them"

@@ -1,26 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* fake_daemon SOCKET MODE [SEED]: welcomes one tenant after another and writes into their pages:
- *	grant     everything runs, nobody watches
- *	watch     everything runs, the tenant tells of each launch
- *	storm     preempts and grants at random, a few thousand times a second
- *	partial   likewise, a random set of SMs and quotas
- *	hold      the tenant is held and released every few ms
- *	turn      the tenant is held until one of its unmanaged launches waits for its turn
- *	fill      held until a launch of it finds no room; says "filled", and how many it has
- *	early     held; each launch is granted, with one more round, as soon as it has arrived
- *	suspend   preempts all, never grants; says "suspended" once a launch has left
- *	late      likewise, then stands still; when the tenant has left it, stops all again and
- *answers nobody any more; late-alone: nor does it listen back      takes one SM after another from
- *a large launch and gives it back, waiting each time until all are full of workers again bound
- *everything runs; unmanaged work in flight may take 2 ms; hold-bound: and the tenant is held, too
- *pin       preempts what runs longer than
- *loading waits, unless that is pinned refuse    refuses, version speaks another protocol version,
- *mute says nothing garbage   answers with bytes of no message, big with more than any message may
- *have order     answers with a message that is not its turn nofds     welcomes without the page,
- *badpage with a page of another size shut      ends the conversation at once, chatter welcomes and
- *says garbage from then on Prints "ready" once it listens, and on SIGTERM what it did. */
+/* usage: fake_daemon SOCKET MODE [SEED]
+ * Welcomes one tenant after another and writes to their pages as the mode (listed below) requires.
+ * Prints "ready" once it listens, and on SIGTERM a summary of its actions. */
 #include "pass/pass.h"
 #include "wire/wire.h"
 
@@ -36,6 +19,28 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+
+/* Modes:
+ *  grant      everything runs; the tenant need not report launches
+ *  watch      everything runs; the tenant reports each launch
+ *  storm      preempts and grants at random, a few thousand times a second
+ *  partial    the same with a random set of SMs and quotas
+ *  hold       holds and releases the tenant every few ms
+ *  turn       holds the tenant until one of its unmanaged launches waits for its turn
+ *  fill       holds until a launch finds no slot; prints "filled" and the number of launches
+ *  early      held; grants each launch, with one more round, as soon as it has arrived
+ *  suspend    preempts all, never grants; prints "suspended" once a launch has left
+ *  late       the same, then stalls; once the tenant has left it, stops all launches again and no
+ *             longer answers; late-alone: nor does it listen
+ *  back       takes one SM after another from a large launch and gives it back, each time waiting
+ *             until all SMs are full of workers again
+ *  bound      everything runs; unmanaged work in flight may take 2 ms; hold-bound: also holds
+ *  pin        preempts a launch that runs longer than loading waits, unless it is pinned
+ *  refuse     refuses; version: speaks another protocol version; mute: says nothing
+ *  garbage    answers with bytes that are not a message; big: with more than a message may have
+ *  order      answers with a message out of order
+ *  nofds      welcomes without the page; badpage: with a page of another size
+ *  shut       closes the connection at once; chatter: welcomes, then sends garbage */
 
 static volatile sig_atomic_t stop;
 static const char *socket_path;
@@ -86,7 +91,7 @@ struct tenant {
 	struct wire_page *page;
 	struct known slot[WIRE_SLOTS];
 	uint32_t n_sms;
-	uint64_t under_way; /* managed launches, at the last look */
+	uint64_t under_way; /* managed launches in flight, when last read */
 };
 
 static uint64_t now_ns(void)
@@ -129,8 +134,8 @@ static void word(struct tenant *t, struct wire_slot *w, struct known *k, const c
 	}
 	store(&w->host.seq, load(&w->host.seq) + 1);
 	k->running = run;
-	/* It must get on: more time to run than a round of workers needs to begin, and the more the
-	 * longer it stands still (a machine that is busy with other things). */
+	/* The launch must make progress: it gets more time to run than a round of workers needs to
+	 * start, and more still the longer it makes none (a machine under other load). */
 	if (!run) {
 		k->patience = w->host.finished == k->finished ? MIN(k->patience + 1, 6) : 0;
 		k->finished = w->host.finished;
@@ -161,8 +166,8 @@ static void grant_early(struct tenant *t, struct wire_slot *w, struct known *k)
 	wake(t);
 }
 
-/* Each word waits for what the one before was to bring about: one SM without workers, for as long
- * as those that wait for room need to come and leave too; all full again. */
+/* Each word waits for the effect of the previous one: one SM without workers for as long as queued
+ * workers need to start and leave, too; then all SMs full again. */
 static void take_and_give_back(struct tenant *t, struct wire_slot *w, struct known *k)
 {
 	uint32_t full = t->n_sms * w->workers_per_sm, present = load(&w->host.present);
@@ -187,7 +192,7 @@ static void take_and_give_back(struct tenant *t, struct wire_slot *w, struct kno
 	}
 }
 
-/* Late: loading is to wait for it. */
+/* Answers a pin late, because loading should wait for the answer. */
 static void answer_pin(struct tenant *t)
 {
 	static uint64_t since_ns;
@@ -214,7 +219,8 @@ static void preempt_unpinned(struct tenant *t, struct wire_slot *w, struct known
 	k->until_ns = 0;
 }
 
-/* Launches of a kernel in fewer registers than others of it: in its second form. */
+/* Counts launches in the second form: those with fewer registers than other launches of the
+ * kernel. */
 static void note_form(const struct wire_slot *w)
 {
 	static struct {
@@ -297,7 +303,7 @@ static void look(struct tenant *t, unsigned i, const char *mode)
 		word(t, w, k, mode);
 }
 
-/* Answers that are none. False: mode is not one of them. */
+/* Sends an invalid answer. Returns false if mode is not one of these. */
 static bool answer_badly(int conn, const char *mode, struct wire_welcome *w)
 {
 	struct wire_status s = {.tenants = 1};
@@ -325,7 +331,7 @@ static bool answer_badly(int conn, const char *mode, struct wire_welcome *w)
 	return true;
 }
 
-/* What its launches begin with. */
+/* Sets the quotas with which the tenant's launches begin. */
 static void begin(struct tenant *t, bool held)
 {
 	static uint32_t seq;
@@ -341,9 +347,9 @@ static void release(struct tenant *t)
 	wake(t);
 }
 
-/* Opens and closes the gate, 20 ms each. Of a program that waits for each launch one is under way
- * at most when it closes, and one more had ended and was not counted yet: then none. For good: with
- * a launch behind it, it stays closed, and the daemon goes. */
+/* Opens and closes the gate, 20 ms each. A program that waits for each launch has at most one in
+ * flight when the gate closes, and one more that has ended but is not counted yet; after these,
+ * none. for_good: closes it for good with a launch behind it, and the daemon exits. */
 static void turn_gate(struct tenant *t, bool for_good)
 {
 	static uint64_t since_ns;
@@ -418,7 +424,8 @@ static void serve(struct tenant *t, const char *mode)
 		t->under_way = 0;
 		for (unsigned i = 0; i < WIRE_SLOTS; i++)
 			look(t, i, mode);
-		/* Each launch has kicked once, behind its slot; one more did that found none. */
+		/* Each launch has kicked once, for its slot; the one that found no slot has kicked,
+		 * too. */
 		if (fill && load(&t->page->hold) && kicks > seen) {
 			printf("filled %llu\n", (unsigned long long)seen);
 			fflush(stdout);
@@ -428,7 +435,7 @@ static void serve(struct tenant *t, const char *mode)
 	}
 }
 
-/* As one that stood still with words in its hand. */
+/* Behaves like a daemon that stalled with unsent words. */
 static void stop_late(struct tenant *t, const char *socket)
 {
 	struct pollfd p = {t->sock, POLLIN, 0};
@@ -438,7 +445,7 @@ static void stop_late(struct tenant *t, const char *socket)
 
 	poll(&p, 1, -1);
 	for (unsigned round = 0; round < 2; round++) {
-		/* Before it asks to come back, and after. */
+		/* Before the tenant asks to reconnect, and after. */
 		nanosleep(&(struct timespec){.tv_nsec = round ? 300000000 : 1000000}, NULL);
 		begin(t, true);
 		store(&t->page->hold, 1);
@@ -457,15 +464,15 @@ static void stop_late(struct tenant *t, const char *socket)
 		pause();
 }
 
-/* Launches that were to be managed, and could not be: no slot, no channel, no memory, or refused.
- */
+/* Counts launches that should have been managed but were not: no slot, channel or memory, or
+ * refused. */
 static unsigned unlucky(const struct wire_page *p)
 {
 	return (unsigned)(p->launched[WIRE_WHY_CHANNEL] + p->launched[WIRE_WHY_SLOT] +
 			  p->launched[WIRE_WHY_PARAMETERS] + p->launched[WIRE_WHY_REFUSED]);
 }
 
-/* "launched 12: 10 workers, 2 graph". */
+/* Prints counts such as "launched 12: 10 workers, 2 graph". */
 static void print_reasons(const struct wire_page *p)
 {
 	uint64_t by_outcome[WIRE_OUTCOMES];
@@ -521,7 +528,7 @@ static void greet(int conn, const char *mode)
 	store(&t.page->hold,
 		!strcmp(mode, "turn") || !strcmp(mode, "fill") || !strcmp(mode, "early"));
 	begin(&t, load(&t.page->hold));
-	/* Ahead of the first launch, however long it takes until this process looks again. */
+	/* Set before the first launch, however late this process looks again. */
 	store(&t.page->watch, strcmp(mode, "grant") != 0);
 	store(&t.page->follow, strcmp(mode, "grant") != 0);
 	store(&t.page->bound_us, strstr(mode, "bound") ? 2000 : 0);

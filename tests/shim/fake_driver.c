@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A driver of a few functions that only report what reached them, for the tests of the jumps. */
+/* A driver with a few functions that only report their arguments, for the tests of the jumps. */
 #include "dev/cu.h"
 
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 
 #define API __attribute__((visibility("default")))
 
-/* How often cuInit was called, and the errors that it returns from the next call on, up to a 0. */
+/* Number of calls of cuInit, and the errors that it returns from the next call on, up to a 0. */
 API int fake_inits, fake_errors[4];
 int fake_inits, fake_errors[4];
-/* Those of MPS only for a program that uses it. */
+/* Returns MPS errors only to a program that uses MPS. */
 API CUresult cuInit(unsigned int flags);
 CUresult cuInit(unsigned int flags)
 {
@@ -23,7 +23,7 @@ CUresult cuInit(unsigned int flags)
 	return flags == 77 ? CUDA_ERROR_STUB_LIBRARY : CUDA_SUCCESS;
 }
 
-/* Eight arguments: six in registers, two on the stack. The sum tells one from the other. */
+/* Eight arguments: six in registers, two on the stack. The sum shows whether any are swapped. */
 API CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t size,
 	const char *name, unsigned int n, CUjit_option *options, void **values);
 CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t size,
@@ -36,7 +36,7 @@ CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, si
 	return (CUresult)sum;
 }
 
-/* A floating-point argument, as cuTexRefSetMipmapLevelBias has. */
+/* A floating-point argument, like that of cuTexRefSetMipmapLevelBias. */
 API CUresult cuTexRefSetMipmapLevelBias(void *ref, float bias);
 CUresult cuTexRefSetMipmapLevelBias(void *ref, float bias)
 {
@@ -71,7 +71,7 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **fn, int version, uint64_
 	*fn = NULL;
 	if (!strcmp(symbol, "cuLaunchKernel"))
 		*fn = flags & 2 ? (void *)cuLaunchKernel_ptsz : (void *)cuLaunchKernel;
-	else if (!strcmp(symbol, "cuMemFree")) /* not the address that is exported */
+	else if (!strcmp(symbol, "cuMemFree")) /* differs from the exported address */
 		*fn = (void *)inner_free;
 	else if (!strcmp(symbol, "cuInit"))
 		*fn = (void *)cuInit;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A driver with every function of hooks.def, none of which does anything but cuGetProcAddress. With
- * FAKE_HIDES in the environment that returns other addresses than the exported ones, as a driver
- * may.
- */
+/* A driver with every function of hooks.def; all do nothing except cuGetProcAddress. With
+ * FAKE_HIDES in the environment, that returns addresses other than the exported ones, as a driver
+ * may. */
 #include "base/base.h"
 #include "shim/core/hooks.h"
 
@@ -36,7 +35,7 @@ static const struct form {
 };
 static char hidden[ARRAY_LEN(forms)];
 
-/* Those that it does not know came with the first version. */
+/* Unknown symbols count as part of the first version. */
 static int since(const char *symbol)
 {
 #define CU_FN(name, sym, from, flags, params, args) \
@@ -47,7 +46,8 @@ static int since(const char *symbol)
 	return 0;
 }
 
-/* Is it the name, with _vN and the ending that the flags ask for; or the name and that ending. */
+/* True if symbol is the name with _vN and the ending that the flags request, or the name with that
+ * ending. */
 static bool is_form(const char *symbol, const char *name, const char *ending)
 {
 	size_t n = strlen(name), len = strlen(symbol), e = strlen(ending);

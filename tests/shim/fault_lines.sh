@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# fault_lines.sh: a fault in a preemptible form is reported with the line of the program's own PTX, when the
-# form has just been made as when it was kept since an earlier start.
+# usage: fault_lines.sh
+# A fault in a preemptible form is reported with the line of the program's own PTX, whether the form
+# is new or was cached by an earlier start.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# What goes wrong around the shim never goes wrong in the program: no daemon, one that refuses, that
-# speaks another version, that dies while everything is preempted; a cache that is corrupt, cut,
-# read-only or not to be made. One line is said, and the results are the same.
+# Errors around the shim never become errors of the program: no daemon, one that refuses, speaks
+# another version, or dies while all launches are preempted; a cache that is corrupt, truncated,
+# read-only or cannot be created. One line reports it, and the results are the same.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
@@ -22,13 +22,14 @@ none_welcome() {
 	start refuse && same chain && one_line 'heddled refused' && stop
 	start version && same chain && one_line 'another protocol version' && stop
 	start mute && same chain && one_line 'heddled at .*does not answer' && stop
-	# Answers that are no welcome: natively, with one line. What is said later is not listened to.
+	# Answers that are not a valid welcome: the program runs natively, with one line. Later
+	# messages are ignored.
 	for mode in garbage big order nofds badpage; do
 		start $mode && same chain && one_line 'running natively' && stop
 	done
 	start shut && same chain && one_line 'heddled at .*closed the connection without an answer' && stop
 	start chatter && same chain 4 24 30 && silent && stop
-	# As much as there is to ask for, and more.
+	# The highest priority number that can be requested, and a larger one.
 	start watch && HEDDLE_PRIORITY=999 same chain && silent && stop
 	start watch && HEDDLE_PRIORITY=99999999999 same chain && one_line 'HEDDLE_PRIORITY=99999999999: not one of' && stop
 }
@@ -39,13 +40,13 @@ all_done() {
 suspended_or_done() {
 	grep -q suspended "$dir/daemon" || all_done
 }
-# The line comes after half a second without a daemon: the program stays until it is there.
-# Again, if all launches went plain (lib.sh, managed).
-begin_suspended() { # MODE US: how long each of a launch's blocks lasts
+# The line comes half a second after the daemon's death, so the program waits until it is there.
+# Repeated if all launches were unmanaged (lib.sh, managed).
+begin_suspended() { # MODE US: US is the duration of each block
 	for _ in 1 2 3 4 5; do
 		start "$1"
 		rm -f "$dir/end"
-		: >"$dir/out" # the last one's says that it is done
+		: >"$dir/out" # clears the previous output, which says that it is done
 		PROG_STAY=$dir/end shim lasting 1 1000 "$2" >"$dir/out" 2>"$dir/err" &
 		prog=$!
 		await "neither suspended nor done" suspended_or_done
@@ -58,7 +59,7 @@ begin_suspended() { # MODE US: how long each of a launch's blocks lasts
 	done
 	fail "it is never suspended"
 }
-# WHAT: the daemon is gone, of which one line tells; the results are right.
+# WHAT: the daemon is gone, which one line reports; the results are right.
 is_right_without() {
 	before=$(date +%s%N)
 	await "not resumed: $1" all_done
@@ -73,7 +74,8 @@ is_right_without() {
 	[ $took -lt 20000 ] || fail "too late: $1"
 }
 
-# Killed while all is suspended: resumed natively, at once (a busy machine: as soon as it can).
+# Killed while all launches are suspended: they resume natively at once (on a busy machine: as soon
+# as possible).
 killed() {
 	begin_suspended suspend 20000
 	kill -9 "$daemon"
@@ -81,7 +83,7 @@ killed() {
 	daemon=
 }
 
-# Stopped, not dead, while all is suspended: that is as good as dead.
+# Stopped, not dead, while all launches are suspended: the shim treats it as dead.
 stands_still() {
 	begin_suspended suspend 20000
 	kill -STOP "$daemon"
@@ -90,8 +92,8 @@ stands_still() {
 	daemon=
 }
 
-# It goes on, and what it then says late holds nothing up, though it never answers. It does so twice, at once
-# and after 0.3 s; again, if the launch was over by then.
+# The daemon continues, and its late words delay nothing, though it never answers. It writes them
+# twice, at once and after 0.3 s; repeated if the launch was over by then.
 late() { # MODE
 	for _ in 1 2 3 4 5; do
 		begin_suspended "$1" 100000
@@ -104,9 +106,10 @@ late() { # MODE
 	fail "what was to be said late was not"
 }
 
-# Killed itself while all is suspended: nothing is left that a next one would trip over.
+# The program is killed while all launches are suspended: it leaves nothing that would disturb the
+# next one.
 kills_itself() {
-	for _ in 1 2 3 4 5; do # again, if all launches went plain
+	for _ in 1 2 3 4 5; do # repeated if all launches were unmanaged
 		start suspend
 		: >"$dir/out"
 		HEDDLE_DRIVER_LIB=$CPU LD_LIBRARY_PATH=$(dirname "$SHIM") "$PROG" lasting 1 1000 20000 >"$dir/out" 2>&1 &
@@ -126,11 +129,12 @@ kills_itself() {
 	stop
 }
 
-# The cache. (Files whose digest fits what they hold: module_vars.sh, and test_kept.c.)
-both() { # forms of kernels that name module variables, and of such as name none
+# The cache. (module_vars.sh and test_kept.c test files whose digest matches but whose contents are
+# wrong.)
+both() { # forms of kernels with and without module variables
 	same chain && silent && same globals && silent
 }
-forms() { # beside what launches have taught, which comes and goes
+forms() { # files except those with timing data, which come and go
 	grep -rL hdtaugh "$dir/cache/heddle" | wc -l
 }
 has_file() { # the virtual GPU
@@ -153,11 +157,11 @@ cache() {
 	done
 	both
 	rm -rf "$dir/cache"
-	: >"$dir/cache" # a file where the folder should be
+	: >"$dir/cache" # a file at the folder's path
 	both
 	XDG_CACHE_HOME=/dev/full both
-	# No file may become longer than 2 KiB: no image is kept, and the program does not end of that. The
-	# virtual GPU's own file is there already, another program has made it.
+	# Files are limited to 2 KiB: no image can be cached, and the program does not end because
+	# of that. Another program has already created the virtual GPU's own file.
 	rm -f "$dir/cache"
 	(
 		LD_LIBRARY_PATH=$(dirname "$CPU") PROG_STAY=$dir/never
@@ -177,7 +181,8 @@ cache() {
 	if [ "$(id -u)" != 0 ]; then
 		same chain && silent
 	elif unshare -m true 2>/dev/null; then
-		# Root may write anywhere but where nobody can: a full disk, a read-only one.
+		# Root may write anywhere except where no one can: to a full or read-only file
+		# system.
 		for options in size=4k,mode=700 ro,mode=700; do
 			WRAP="mount -t tmpfs -o $options none $dir/cache/heddle" same chain && silent
 		done
@@ -187,7 +192,8 @@ cache() {
 	stop
 }
 
-# Launches of some eight times as many blocks as fit at once: stopped, they have some left.
+# Launches of about eight times as many blocks as fit at once, so that a preempted launch has blocks
+# left.
 plain lasting 1 1000 0 >"$dir/lasting"
 beside answers none_welcome
 beside killed killed

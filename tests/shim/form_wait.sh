@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Launches that find their form in the making run as they are, and later ones in it; a module may go
-# meanwhile. By default they wait a little: as long as it takes to load forms that were kept.
+# Launches whose form is still being made run unchanged, and later ones use it; a module may be
+# unloaded meanwhile. By default launches wait briefly: as long as loading cached forms takes.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
@@ -13,9 +13,9 @@ plain_launches() {
 }
 
 export HEDDLE_FORM_WAIT_MS=0
-# A program that waits between launches: forms come to the device when nothing of it runs.
+# The program waits between launches: forms are loaded onto the device when none of its work runs.
 rounds=300
-for _ in 1 2 3 4 5 6; do # the machine may have had no processor for it
+for _ in 1 2 3 4 5 6; do # it may have got no CPU time
 	rm -rf "$dir/cache"
 	start watch
 	same waits "$rounds" 24 30 # two launches a round
@@ -34,14 +34,14 @@ for scenario in images reused globals code symbols; do
 	stop
 done
 
-# A slow build does not have all of them within 20 ms.
+# A slow build does not load all forms within 20 ms.
 start watch
 same chain 4 24 30
 stop
 cold=$(plain_launches)
 start watch
 HEDDLE_FORM_WAIT_MS=60000
-same chain 4 24 30 # has forms made, for the next start
+same chain 4 24 30 # makes the forms for the next start
 stop
 unset HEDDLE_FORM_WAIT_MS
 managed watch chain 4 24 30

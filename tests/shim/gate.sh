@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Launches of a program that waits between them, of which all blocks are there at once, where tenants
-# take turns: as they are, behind a gate that the daemon opens and closes. While it is closed none
-# begins; and when the daemon goes and leaves it closed, the program goes on.
+# A program waits between its launches, and all blocks of a launch fit at once. Where tenants take
+# turns, its launches run unchanged behind a gate that the daemon opens and closes. While it is
+# closed, none starts; if the daemon exits and leaves it closed, the program continues.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
@@ -24,7 +24,7 @@ waiting() {
 	[ "${held:-0}" -gt 3 ] || fail "the gate was to hold them"
 }
 managed_still() { # SCENARIO...
-	for _ in 1 2 3 4 5; do # a daemon without a processor sees none of them
+	for _ in 1 2 3 4 5; do # a daemon that got no CPU time sees none of them
 		start gate
 		same "$@"
 		stop
@@ -34,23 +34,24 @@ managed_still() { # SCENARIO...
 	! grep -q '^seen 0 ' "$dir/daemon" || fail "$1: none was managed"
 }
 left_shut() {
-	for _ in 1 2 3 4 5; do # again, if the program was done before
+	for _ in 1 2 3 4 5; do # repeated if the program ended earlier
 		start shut-gate
 		same waits 30 8 3000
-		! awaited 2 grep -q '^seen' "$dir/daemon" || break # it shuts the gate and ends
+		# the daemon closes the gate and exits
+		! awaited 2 grep -q '^seen' "$dir/daemon" || break
 		stop
 	done
 	grep -q '^seen' "$dir/daemon" || fail "the gate was not shut"
 	stop
 }
-# They wait at gates most of the time.
+# In these cases launches wait at gates most of the time.
 for scenario in chain defaults guard events copies own threads capture params errors; do
 	beside $scenario gated $scenario 20
 done
 beside many gated many 4 # on forty streams
 beside waits waiting
 beside shut left_shut
-# More blocks than fit at once: managed as ever. So is a queue.
+# Launches with more blocks than fit at once are managed as usual, and so are queued launches.
 beside large managed_still waits 6 600 100
 beside queue managed_still chain 20 8 600
 together

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Launches that begin held, and are granted while their workers leave: each gets the one round of
-# workers that the grant asks for, and not one more for each report of those who leave.
+# Launches that begin held, and get a grant while their workers leave: each gets the one round of
+# workers that the grant requests, and not one more for each drain report.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
 start grant
-same chain 10 140 20 # its forms are in the cache from here on
+same chain 10 140 20 # puts the forms into the cache
 stop
 managed early chain 10 140 20
 number() {
@@ -16,6 +16,6 @@ number() {
 }
 [ "$(number granted)" -ge 20 ] || fail "the launches were not granted one by one"
 [ "$(number early)" -gt 0 ] || { echo "skipped: all had left by then"; exit 77; }
-# A round that has not begun after a long time, on a machine that is busy, gets a second one. With one
-# for each report there were three for a grant.
+# On a busy machine, a round that has not started after a long time gets a second one. With a round
+# for each report there were three per grant.
 [ "$(number resumed)" -le $(($(number granted) * 2)) ] || fail "more rounds than grants"

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: hooks.sh TEST_HOOKS. Every function of the vendor's cuda.h, where that one is, has a row in
-# hooks.def, and its stream is the parameter that the row says.
+# usage: hooks.sh TEST_HOOKS
+# Every function of NVIDIA's cuda.h, if installed, must have a row in hooks.def, and its stream must
+# be the parameter that the row names.
 test=${1:?usage: hooks.sh TEST_HOOKS}
 for dir in "${CUDA_PATH:-/usr/local/cuda}/include" /usr/include; do
 	[ ! -f "$dir/cuda.h" ] || break
@@ -12,7 +13,7 @@ done
 version=$(awk '$2 == "CUDA_VERSION" { print $3 }' "$dir/cuda.h")
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
-# With the older forms, whose names it makes the newer ones' otherwise.
+# Includes the older forms, which cuda.h otherwise hides by macros with the newer names.
 echo '#include <cuda.h>' | cc -E -P -I"$dir" -D__CUDA_API_VERSION_INTERNAL -x c - | tr '\n' ' ' | tr ';' '\n' |
 	awk '
 	match($0, /CUresult +cu[A-Za-z0-9_]+ *\(/) {
@@ -29,7 +30,7 @@ echo '#include <cuda.h>' | cc -E -P -I"$dir" -D__CUDA_API_VERSION_INTERNAL -x c 
 	}' | LC_ALL=C sort >"$tmp/theirs"
 "$test" --print >"$tmp/rows" && LC_ALL=C sort "$tmp/rows" >"$tmp/ours" || exit 1
 [ "$(wc -l <"$tmp/theirs")" -gt 300 ] || { echo "cuda.h of $version was not understood"; exit 1; }
-# What has no stream there may have one of those that are not named.
+# A row without a stream is also right if the header does not name its parameters.
 LC_ALL=C join -a 1 "$tmp/theirs" "$tmp/ours" | awk -v newer="$((version > 13000))" '
 	NF == 2 && newer { print "not in hooks.def, which is older: " $1; next }
 	NF == 2 { print "no row in hooks.def: " $1; bad = 1; next }

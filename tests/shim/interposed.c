@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* interposed dlsym|proc: finds the driver's functions in one of the ways in which programs find
- * them that are not linked with it (prog.c is), launches 50 kernels, and allocates more memory than
- * interposer.c allows. Prints results. */
+/* usage: interposed dlsym|proc
+ * Finds the driver's functions in one of the ways that programs not linked with the driver use
+ * (prog.c is linked). Launches 50 kernels and allocates more memory than interposer.c allows.
+ * Prints the results. */
 #include "code.h"
 #include "dev/cu.h"
 

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Beside a preloaded library that answers every dlsym of a driver function with its own: it sees the
-# program's calls, and only those, as it does without the shim; and the launches are managed.
+# Tests the shim beside a preloaded library that answers every dlsym of a driver function with its
+# own: it must see exactly the program's calls, as without the shim, and the launches are managed.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
 : "$INTERPOSED" "$INTERPOSER"
 linked=$PROG
 
-before() { # LIBRARY...: preloads them ahead of the program's own
+before() { # LIBRARY...: preloads them before the program's own
 	preload=$*
 }
 
@@ -20,7 +20,7 @@ run() { # LIBCUDA ARG...
 	HEDDLE_DRIVER_LIB=$CPU LD_LIBRARY_PATH=$(dirname "$lib") LD_PRELOAD=$preload timeout 200 "$@"
 }
 
-beside() { # ARG...: what the program and the interposer print is the same with the shim and without
+beside() { # ARG...: the program and the interposer must print the same with and without the shim
 	before "$INTERPOSER"
 	run "$CPU" "$@" >"$dir/plain" 2>"$dir/err" || fail "$* on the driver: status $?"
 	before "${first:+$first }$INTERPOSER"
@@ -39,7 +39,7 @@ grep -q '^16 MiB: 2$' "$dir/out" || fail "the limit on memory did not hold"
 beside "$INTERPOSED" proc
 grep -q '^interposer: 1 inits, 50 launches, 3 allocations, 1 refused$' "$dir/out" || fail "not all calls were seen"
 beside "$linked" chain 10
-# The shim ahead of it: dlsym is still the interposer's.
+# The shim comes first, but dlsym is still the interposer's.
 first=$SHIM
 beside "$INTERPOSED" dlsym
 beside "$INTERPOSED" proc

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A library to be preloaded that works as HAMi-core and nvshare do: its dlsym answers every lookup
- * of a name that it defines with its own function, whoever asks, and its functions find the
- * driver's with libc's dlsym in libcuda.so.1. It allows LIMIT bytes of memory, counts what it sees,
- * and tells at the end. */
+/* A library for preloading that works like HAMi-core and nvshare: its dlsym answers every lookup of
+ * a name that it defines with its own function, whoever calls it, and its functions find the
+ * driver's with libc's dlsym in libcuda.so.1. It allows LIMIT bytes of memory, counts calls, and
+ * prints the counts at exit. */
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# A program that begins without a daemon is the tenant of the first one that comes, and its launches
-# are managed: also if the context in which it began is gone by then. Its results are right. The same
-# if something listens and does not answer: that costs the program about a second, once.
+# A program that starts without a daemon becomes a tenant of the first one that starts later, and
+# its launches are managed, even if its first context is gone by then. Its results are right. If
+# something listens but does not answer, this costs the program about a second, once, and the rest
+# is the same.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
 # shellcheck disable=SC2317 # by await
-begun() { # in its second context: what is a tenant in the first is not managed in another
+# in its second context: being a tenant in the first does not make launches in another managed
+begun() {
 	grep -q remade "$dir/out"
 }
-later() { # MODE: what is there when the program begins
+later() { # MODE: the daemon that runs when the program starts
 	rm -f "$dir/out"
 	[ "$1" = none ] || start "$1"
 	PROG_MANAGED=1 shim remade 4 64 2000 >"$dir/out" 2>"$dir/err" &
@@ -32,9 +34,9 @@ later_than_mute() {
 	grep -q 'does not answer' "$dir/err" || fail "it does not say why"
 }
 
-# It does not wait for long, beside what the program takes without a daemon on the same machine, which may
-# be busy with something else, but hardly five times in a row.
-takes() { # ms in $took
+# The delay is short, compared with the program's time without a daemon on this machine. The machine
+# may be busy, but hardly five times in a row.
+takes() { # sets $took to the time in ms
 	began=$(date +%s%N)
 	same chain
 	took=$((($(date +%s%N) - began) / 1000000))

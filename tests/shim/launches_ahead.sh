@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# A program that is held and launches far ahead: 256 launches, or 1 MiB of parameters, are under way at
-# most, and the next one waits. None fails, none goes past unmanaged, and each has its own parameters.
+# A held program launches far ahead: at most 256 launches, or 1 MiB of parameters, are in flight, and
+# the next one waits. None fails, none goes unmanaged, and each has its own parameters.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
 
-fills() { # N SCENARIO ARG...: so many are under way when the next one waits
+fills() { # N SCENARIO ARG...: N launches are in flight when the next one waits
 	most=$1
 	shift
 	for try in 1 2 3 4 5; do
@@ -17,13 +17,13 @@ fills() { # N SCENARIO ARG...: so many are under way when the next one waits
 		grep -q '^native 0 opaque 0 of 0$' "$dir/daemon" || fail "$1: launches went plain"
 		n=$(sed -n 's/^filled //p' "$dir/daemon")
 		[ "${n:-0}" -le "$most" ] || fail "$1: $n launches are under way"
-		[ "${n:-0}" -lt "$most" ] || return 0 # else some other kick was taken for that
+		[ "${n:-0}" -lt "$most" ] || return 0 # otherwise an unrelated kick was counted
 	done
 	fail "$1: only ${n:-0} launches are under way"
 }
 
 start grant
-same chain 1 8 1 # their forms are in the cache from here on
+same chain 1 8 1 # puts the forms into the cache
 same bulky 1 8 1
 stop
 fills 256 chain 200 8 1

@@ -2,22 +2,23 @@
 # Copyright 2026 The heddle authors
 # shellcheck shell=sh
 #
-# For the tests of the shim on the virtual GPU. Sourced with PROG, DAEMON, SHIM and CPU naming the
-# program, the scripted daemon and the two libraries. Every test has a virtual GPU of its own.
+# Functions for the shim's tests on the virtual GPU. Sourced with PROG, DAEMON, SHIM and CPU set to
+# the paths of the program, the scripted daemon and the two libraries. Every test has its own
+# virtual GPU.
 # shellcheck disable=SC2153
 : "$PROG" "$DAEMON" "$SHIM" "$CPU"
-use_folder() { # FOLDER: of the programs and daemons from here on
+use_folder() { # FOLDER: for programs and daemons from here on
 	dir=$1
 	export XDG_RUNTIME_DIR="$dir" XDG_CACHE_HOME="$dir/cache" XDG_STATE_HOME="$dir/state" HEDDLE_SOCKET="$dir/sock"
 }
 use_folder "$(mktemp -d)"
 top=$dir
 daemon=
-cases= # that run beside this shell: a name and a process id each
+cases= # background cases: a name and a process id each
 trap 'stop; end_cases; rm -rf "$dir"' EXIT
 export HEDDLE_VGPU="shim-$$"
-export HEDDLE_FORM_WAIT_MS=60000 # what is to be seen are managed launches, from the first on
-# The shim's records of kernels and streams live as long as the process: they are no leaks.
+export HEDDLE_FORM_WAIT_MS=60000 # the tests need managed launches from the first launch on
+# The shim's records of kernels and streams live as long as the process, so they are not leaks.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 unset LD_LIBRARY_PATH HEDDLE_DRIVER_LIB HEDDLE_PRIORITY HEDDLE_WEIGHT HEDDLE_CLASS
 
@@ -27,26 +28,27 @@ fail() {
 	exit 1
 }
 
-awaited() { # SECONDS COMMAND...: until the command succeeds; false: it never did
+awaited() { # SECONDS COMMAND...: waits until the command succeeds; fails on timeout
 	looks=$(($1 * 20))
 	shift
 	nap=0.01
 	until "$@" 2>/dev/null; do
 		looks=$((looks - 1))
 		[ $looks -gt 0 ] || return 1
-		[ $((looks % 20)) != 0 ] || nap=0.05 # each look costs a busy machine more than the nap
+		# on a busy machine each try costs more than the sleep
+		[ $((looks % 20)) != 0 ] || nap=0.05
 		sleep $nap
 	done
 }
 
-await() { # WHAT COMMAND...: until the command succeeds
+await() { # WHAT COMMAND...: waits until the command succeeds
 	what=$1
 	shift
 	awaited 60 "$@" || fail "$what"
 }
 
-start() { # MODE [SEED]: the scripted daemon
-	rm -f "$dir/daemon" # the last one said that it was ready, too
+start() { # MODE [SEED]: starts the scripted daemon
+	rm -f "$dir/daemon" # the previous daemon's output contains "ready", too
 	"$DAEMON" "$dir/sock" "$@" >"$dir/daemon" 2>&1 &
 	daemon=$!
 	await "the daemon does not start" grep -q ready "$dir/daemon"
@@ -57,7 +59,7 @@ stop() {
 	daemon=
 }
 
-run_case() { # NAME COMMAND...: in a subshell
+run_case() { # NAME COMMAND...: runs in a subshell
 	cases=
 	daemon=
 	trap stop EXIT
@@ -69,15 +71,15 @@ run_case() { # NAME COMMAND...: in a subshell
 	"$@"
 }
 
-# beside NAME COMMAND...: runs the command in the background, with a folder, daemons and a virtual GPU of
-# its own. For cases that mostly wait and do not need each other. `together` waits for all of them.
+# beside NAME COMMAND...: runs the command in the background, with its own folder, daemons and
+# virtual GPU. For independent cases that mostly wait. `together` waits for all of them.
 beside() {
 	mkdir "$dir/$1"
 	run_case "$@" >"$dir/$1.said" 2>&1 &
 	cases="$cases $1:$!"
 }
 
-together() { # prints what the cases have said, in their order; fails if one has
+together() { # prints the cases' output in order; fails if one has failed
 	failed=
 	for c in $cases; do
 		wait "${c#*:}" || failed="$failed ${c%:*}"
@@ -94,9 +96,9 @@ end_cases() { # those that still run
 	done
 }
 
-# managed MODE SCENARIO...: same under a daemon of its own, whose report is in $dir/daemon afterwards;
-# again, up to five times, if more launches than $unmanaged (or 0) went plain: they do where there was
-# no processor to make their forms, or to read them from the cache, while launches waited for them.
+# managed MODE SCENARIO...: `same` under a new daemon, whose report is in $dir/daemon afterwards.
+# Repeated up to five times if more than $unmanaged (default 0) launches were unmanaged, which
+# happens if there was no CPU time to make or load their forms while launches waited for them.
 managed() {
 	mode=$1
 	shift
@@ -114,7 +116,7 @@ plain() { # ARG...: without the shim
 }
 
 shim() { # ARG...: through it
-	if [ -n "${WRAP:-}" ]; then # a command that is run before, in a mount namespace of its own
+	if [ -n "${WRAP:-}" ]; then # a command to run first, in a separate mount namespace
 		set -- unshare -m sh -c "$WRAP"' && exec "$@"' sh "$PROG" "$@"
 	else
 		set -- "$PROG" "$@"
@@ -122,14 +124,16 @@ shim() { # ARG...: through it
 	HEDDLE_DRIVER_LIB=$CPU LD_LIBRARY_PATH=$(dirname "$SHIM") timeout 200 "$@"
 }
 
-# ARG...: both print the same and end well. Without the shim the program runs once for all calls with the
-# same arguments and variables. (A virtual GPU's name changes nothing, only what follows it.)
+# ARG...: the program must print the same with and without the shim, and succeed. Without the shim
+# it runs once for all calls with the same arguments and variables. (Of HEDDLE_VGPU, the name makes
+# no difference, only what follows it.)
 same() {
 	kept=$top/plain.$({ env | grep -E '^(PROG|CUDA_|HEDDLE_VGPU)' | sed 's/^HEDDLE_VGPU=[^,]*/HEDDLE_VGPU=/' | sort &&
 		echo "$*"; } | cksum | tr ' ' .)
 	if [ ! -f "$kept" ]; then
 		plain "$@" >"$dir/plain" 2>"$dir/err" || fail "plain $*: status $?"
-		cp "$dir/plain" "$dir/kept" && mv "$dir/kept" "$kept" # at once: others look for it
+		# atomically: other cases look for the file
+		cp "$dir/plain" "$dir/kept" && mv "$dir/kept" "$kept"
 	fi
 	cp "$kept" "$dir/plain"
 	shim "$@" >"$dir/out" 2>"$dir/err" || fail "shim $*: status $?"

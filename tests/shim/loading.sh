@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Code is loaded beside a launch that lasts longer than loading waits for it: the launch is pinned,
-# and is not preempted before that is over. (If it were, loading would wait for it, and what resumes
-# it for loading.)
+# Code is loaded beside a launch that lasts longer than loading waits for it: the launch is pinned
+# and not preempted before loading stops waiting. (Otherwise loading would wait for the launch, and
+# the call that resumes the launch for loading.)
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
-# Five times as many blocks as fit at once, so that a launch that is preempted has some left.
+# Five times as many blocks as fit at once, so that a preempted launch has blocks left.
 blocks=640 us=500000
-plain loads 1 "$blocks" 0 >"$dir/plain" # the same text, however long they last
+plain loads 1 "$blocks" 0 >"$dir/plain" # the output does not depend on the blocks' duration
 loads() { # MODE US
 	start "$1"
 	shim loads 1 "$blocks" "$2" >"$dir/out" 2>"$dir/err" || fail "status $?"
@@ -18,9 +18,10 @@ loads() { # MODE US
 	cat "$dir/daemon" "$dir/err"
 	cmp -s "$dir/plain" "$dir/out" || fail "results differ"
 }
-loads watch 0 # its forms are in the cache from here on
-# Loading waits for 2 s, and for the daemon's answer, which takes 0.3 s more. The daemon preempts what has run
-# for 2.4 s and is not pinned: on a busy machine also one whose loading has not asked for a pin by then.
+loads watch 0 # puts the forms into the cache
+# Loading waits 2 s for the launch, plus 0.3 s for the daemon's answer. The daemon preempts an
+# unpinned launch after 2.4 s: on a busy machine also one whose loading has not requested a pin by
+# then.
 pinned() {
 	loads pin "$us"
 	loaded=$(sed -n 's/^loads: \([0-9]*\) ms.*/\1/p' "$dir/err")
@@ -31,6 +32,6 @@ pinned() {
 }
 for _ in 1 2 3 4 5; do
 	! pinned || exit 0
-	[ "$loaded" -ge 2300 ] || us=$((us * 2)) # it was over before loading went on
+	[ "$loaded" -ge 2300 ] || us=$((us * 2)) # the launch ended before loading stopped waiting
 done
 fail "it was not pinned, or was preempted all the same"

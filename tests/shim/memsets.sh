@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# The shim reports asynchronous memsets as unmanaged work under MPS only, and reports their end.
+# The shim reports asynchronous memsets as unmanaged work only under MPS, and reports their end.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
-more() { # N: so much more work than launches that went natively, and all of it is over
+more() { # N: N more units of work than unmanaged launches, and all of it is complete
 	start watch
 	same defaults 20
 	stop

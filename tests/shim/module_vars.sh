@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Kernels that name module variables: their forms are kept, and are good for a start in which the
-# variables lie elsewhere. A form whose variables are not there any more is made anew.
+# Kernels with module variables: their forms are cached, and work in a start with other addresses of
+# the variables. A form whose variables no longer exist is made anew.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
 
-forms() { # those that are kept, and which files they are: made anew, it would be another file
+forms() { # lists the cached forms with inode numbers: a form made anew has another inode
 	(cd "$dir/cache/heddle" && grep -l hd_vars -- * | xargs ls -i)
 }
 
-# forge FILE SCRIPT: sed on what is behind the header, whose digest is made to fit
+# FILE SCRIPT: edits the file after its header with sed, and corrects the digest
 forge() {
 	tail -c +49 "$1" | LC_ALL=C sed "$2" >"$dir/body"
 	[ "$(($(wc -c <"$dir/body") + 48))" -eq "$(wc -c <"$1")" ] || fail "the length is another"
@@ -27,13 +27,14 @@ forge() {
 	cp "$dir/forged" "$1"
 }
 
-# The same addresses twice are no test.
+# The test is only valid if the addresses change.
 export PROG_ADDRESSES=1
 managed watch globals 4 24 30
 grep -q '^native 0 opaque 0 of 0$' "$dir/daemon" || fail "launches went plain"
 first=$(forms)
 [ "$(echo "$first" | wc -l)" -ge 3 ] || fail "forms were not kept: $first"
-# The array is read as what it is, and what the program has as constants by its global address.
+# The forms read the array as constant memory, and the program's constants by their global
+# addresses.
 texts=$(cat "$dir"/cache/heddle/* | grep -a '\.const\.\|\[hd_vars')
 [ -n "$texts" ] || fail "nothing reads the array"
 ! echo "$texts" | grep -av '	ld\.const\.b64 %hd_var_[0-9]*, \[hd_vars+[0-9]*\];$' || fail "in an odd way"
@@ -48,7 +49,8 @@ for var in counter table; do
 done
 [ "$(forms)" = "$first" ] || fail "forms were made anew: $first, then $(forms)"
 
-made_anew() { # EDIT: of the lists that name counter; what is kept of those forms is of no use then
+# EDIT: changes the variable lists that contain `counter`; those cached forms are then unusable
+made_anew() {
 	while read -r file; do
 		forge "$dir/cache/heddle/$file" "$1"
 	done <"$dir/counting"
@@ -58,7 +60,7 @@ made_anew() { # EDIT: of the lists that name counter; what is kept of those form
 	[ "$(forms)" != "$changed" ] || fail "the forms were not made anew"
 }
 
-# A list of variables of which one is not there, and one that does not end.
+# A list with a variable that does not exist, and one without an end.
 (cd "$dir/cache/heddle" && grep -l counter -- *) >"$dir/counting"
 made_anew 's/counter/gonegon/'
 made_anew 's/counter\x00/counter_/'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The page of a program under heddle, found as any program finds what is mapped into it. */
+/* Finds the page of a program under heddle from inside, by reading the process's mappings. */
 #ifndef HEDDLE_TESTS_SHIM_PAGE_OF_H
 #define HEDDLE_TESTS_SHIM_PAGE_OF_H
 
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The page that the program shares with a daemon, or NULL. */
+/* Returns the page that the program shares with a daemon, or NULL. */
 static const struct wire_page *find_page(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");

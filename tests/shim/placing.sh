@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# A form that is made while its kernel waits for the next launch of its program comes to the device when
-# that has ended: until then nothing of the program's waits for it, and afterwards it is used.
+# A form is made while its kernel waits for the program's next launch. It is loaded onto the device
+# once that launch has ended: until then none of the program's work waits for it, and afterwards it
+# is used.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
 export HEDDLE_FORM_WAIT_MS=0
-loaded() { # MODE: when the driver loads code
+loaded() { # MODE: the driver's setting for when to load code
 	export CUDA_MODULE_LOADING="$1"
-	for _ in 1 2 3 4 5; do # the machine may have had no processor for the form
+	for _ in 1 2 3 4 5; do # there may have been no CPU time for the form
 		rm -rf "$dir/cache"
 		start watch
 		same fed 20

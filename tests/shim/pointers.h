@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* More PTX of the test program: kernels that keep addresses of code in memory. */
+/* More PTX of the test program: kernels that store addresses of code in memory. */
 #ifndef HEDDLE_TESTS_SHIM_POINTERS_H
 #define HEDDLE_TESTS_SHIM_POINTERS_H
 
-/* Addresses of code, in objects of 24 bytes: a table's address, a function's, a value.
- * make(objects) writes table and value, take(objects) the function. use(objects, out, f) calls one
- * of the table, the function, and f. within(out) calls what it keeps in registers. */
+/* Addresses of code in objects of 24 bytes: a table's address, a function's, and a value.
+ * make(objects) writes table and value, take(objects) the function. use(objects, out, f) calls a
+ * function of the table, the function, and f. within(out) calls functions whose addresses stay in
+ * registers. */
 #define PTX_I                                                                      \
 	"	.reg .b32 %r<12>;\n	.reg .b64 %rd<12>;\n	.reg .pred %p<3>;\n"            \
 	"	mov.u32 %r1, %ctaid.x;\n	mov.u32 %r2, %ntid.x;\n	mov.u32 %r3, %tid.x;\n" \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A program that may be made set-uid: what the library that it is linked to makes of the
+/* A program that may be made set-uid: prints how the library that it is linked with handles the
  * environment. */
 #include "dev/cu_link.h"
 

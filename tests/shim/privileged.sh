@@ -3,10 +3,10 @@
 # Copyright 2026 The heddle authors
 #
 # usage: privileged.sh PROGRAM PATH SHIM VGPU FAKE
-# A set-uid program that finds the shim, or the virtual GPU, on its library path does not believe its
-# caller's environment, least of all which library to load. The program's user may not see the build
-# folder: everything is copied to a folder that the user can read, whose name replaces PATH, of the same
-# length, as the PROGRAM's run path.
+# A set-uid program that finds the shim or the virtual GPU on its library path must not trust its
+# caller's environment, least of all for the library to load. The program's user may have no access
+# to the build folder: everything is copied to a folder that the user can read, whose name replaces
+# PATH, of the same length, in PROGRAM's run path.
 set -eu
 program=$1
 path=$2
@@ -31,7 +31,7 @@ chmod 755 "$dir/fake.so"
 unset LD_LIBRARY_PATH
 export HEDDLE_DRIVER_LIB="$dir/fake.so" HEDDLE_VGPU="privileged-$$,sms=3,nonsense=1" HEDDLE_CACHE_MB=lots
 
-says() { # LIBRARY: what the program says beside it, as it is, and as another user's
+says() { # LIBRARY: prints the program's output with the library, first unprivileged, then set-uid
 	rm -f "$dir/prog"
 	cp "$1" "$dir/libcuda.so.1"
 	cp "$dir/privileged" "$dir/prog"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A program of the driver API that knows nothing of heddle: prog SCENARIO [ROUNDS] [BLOCKS]
- * [LOOPS]. Prints result codes and digests of what it computed: the same text whoever runs it. */
+/* usage: prog SCENARIO [ROUNDS] [BLOCKS] [LOOPS]
+ * A driver API program that does not know heddle. Prints result codes and digests of its results,
+ * which must be the same natively and under heddle. */
 #include "prog.h"
 #include "code.h"
 #include "dev/cu_link.h"
@@ -58,7 +59,7 @@ void digest(const char *what, CUdeviceptr d, unsigned words)
 	free(h);
 }
 
-/* A kernel of code of its own, which stays loaded. */
+/* Returns a kernel from a new module, which stays loaded. */
 CUfunction kernel_of(const char *ptx, const char *name)
 {
 	CUfunction fn;
@@ -77,7 +78,7 @@ void do_mix(CUfunction fn, CUdeviceptr in, CUdeviceptr out, CUstream s)
 	DO(cuLaunchKernel(fn, blocks, 1, 1, THREADS, 1, 1, 0, s, p, NULL));
 }
 
-/* Two buffers, back and forth: each launch needs the one before. */
+/* Copies back and forth between two buffers: each launch needs the previous one. */
 static void chain(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 1);
@@ -107,8 +108,8 @@ static CUresult synchronize_newer(void)
 	return newer ? newer(NULL) : cuCtxSynchronize();
 }
 
-/* One launch, with all the shared memory that needs no asking, so of few blocks at a time; then as
- * many streams as there may be. */
+/* One launch with the most shared memory that needs no opt-in, so that few blocks fit at once; then
+ * as many streams as possible. */
 static void lengthy(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 1);
@@ -126,7 +127,7 @@ static void lengthy(void)
 	digest("streams", b, n);
 }
 
-/* Frees and loads while launches are under way, and first launches of what was just loaded. */
+/* Frees and loads while launches are in flight, and launches newly loaded kernels. */
 static void locks(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2), c = buffer(n, 3);
@@ -164,7 +165,7 @@ static double now_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-/* Code is loaded, and runs for the first time, beside a launch of blocks that last `loops` us. */
+/* Code is loaded and runs for the first time beside a launch whose blocks last `loops` us. */
 static void loads(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2), c = buffer(n, 3);
@@ -187,7 +188,7 @@ static void loads(void)
 	digest("loads", c, n);
 }
 
-/* The same of a library, by either handle of the kernel. */
+/* The same for a library, with either handle of the kernel. */
 static void library_globals(CUdeviceptr a, CUstream s)
 {
 	CUdeviceptr at;
@@ -211,7 +212,7 @@ static void library_globals(CUdeviceptr a, CUstream s)
 	DO(cuLibraryUnload(lib));
 }
 
-/* A stream that goes first, beside one that has long work; the latter's is not lost. */
+/* A high-priority stream beside one with long work, which must not be lost. */
 static void ranks(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2), c = buffer(n, 3);
@@ -256,8 +257,8 @@ static void guard(void)
 	digest("guard", b, n);
 }
 
-/* As many blocks as the device holds at once, all waiting for each other; once more with so much
- * shared memory that one byte more would leave room for fewer. */
+/* As many blocks as the device holds at once, all waiting for each other; then again with the most
+ * shared memory at which just as many fit. */
 static void meet(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2), at = buffer(1, 0), out;
@@ -317,7 +318,7 @@ static void globals(void)
 	library_globals(a, s);
 }
 
-/* Parameters by buffer, launches by configuration. */
+/* Passes parameters in a buffer, and launches with a configuration structure. */
 static void params(void)
 {
 	struct {
@@ -337,7 +338,7 @@ static void params(void)
 	digest("params", p.in, n);
 }
 
-/* Far ahead of the device with launches of many bytes of parameters: each has its own. */
+/* Launches with many bytes of parameters, far ahead of the device: each has its own parameters. */
 static void bulky(void)
 {
 	static unsigned bulk[8000];
@@ -357,11 +358,11 @@ static void bulky(void)
 	digest("bulky", out, n);
 }
 
-/* Copies from the host between launches that read what they write. gate: 0, or the stream waits for
- * it first. Says how many returned ahead of the launches' end. */
+/* Copies from the host between launches that read the copied data. gate: 0, or the stream waits for
+ * it first. Prints how many copies returned before the launches' end. */
 static void copies_behind(unsigned *gate)
 {
-	/* The last is no small one: a driver may wait for what is ahead of it. */
+	/* The last size is not small: a driver may wait for earlier work. */
 	static const size_t sizes[] = {4, 1000, 65536, 65540};
 	static unsigned host[65540 / 4];
 	const unsigned words = sizeof(host) / sizeof(host[0]), kinds = gate ? 3 : 4;
@@ -414,7 +415,7 @@ static void gated(void)
 	copies_behind(gate);
 }
 
-/* Errors are the driver's own, whoever launches. */
+/* Errors are the driver's own, natively and under heddle. */
 static void errors(void)
 {
 	CUdeviceptr a = buffer(n, 1), bad = 0x10;
@@ -433,7 +434,7 @@ static void errors(void)
 	printf("%d\n", cuCtxSynchronize());
 }
 
-/* A trap ends the context as it does natively. */
+/* A trap ends the context, as it does natively. */
 static void trap(void)
 {
 	CUdeviceptr a = buffer(n, 1);
@@ -450,9 +451,9 @@ static void trap(void)
 	printf("%d\n", cuMemFree(a));
 }
 
-/* Guarded launches in every slot of the page, then one that is not, of nearly as many blocks as a
- * grid may have in one dimension: a grid of one block each, and one more, cannot be launched. It
- * traps soon. */
+/* Guarded launches in every slot of the page, then an unguarded one with almost as many blocks as a
+ * grid may have in one dimension: a grid with one hardware block for each and one more could not be
+ * launched. It traps early. */
 static void reused(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
@@ -468,8 +469,8 @@ static void reused(void)
 	printf("%d\n", cuCtxSynchronize());
 }
 
-/* Code that is none, or broken, or cut: the driver's own answer. What could not be loaded changes
- * nothing of what was: the handle that the call was given stands for that still. */
+/* Invalid or truncated code gets the driver's own error. A failed load changes nothing: the handle
+ * passed to the call keeps its value. */
 static void images(void)
 {
 	static const char *const texts[] = {"", "no ptx", PTX_HEAD, PTX_HEAD ".visible .entry k(",
@@ -477,7 +478,7 @@ static void images(void)
 		PTX_HEAD ".visible .entry k()\n{\n	frob.u32 %r1, %r2;\n	ret;\n}\n",
 		PTX_HEAD ".visible .entry k()\n{\n	bra NOWHERE;\n}\n",
 		".version 99.0\n.target sm_70\n.address_size 64\n"};
-	/* Headers of fat binaries and ELF files with nothing, or nonsense, behind them. */
+	/* Headers of fat binaries and ELF files, followed by nothing or by invalid data. */
 	static const uint32_t fat[][16] = {{0xba55ed50, 0x100001, 0, 0},
 		{0xba55ed50, 0x100001, 8, 0, 0x01010002, 0x40, 0xffffffff, 0xffffffff},
 		{0xba55ed50, 0x100001, 48, 0, 0x01010001, 0xfffffff0, 8, 0},
@@ -505,7 +506,7 @@ static void images(void)
 	chain();
 }
 
-/* Kernels that cannot be managed, between such as can. */
+/* Kernels that cannot be managed, between others that can. */
 static void held(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
@@ -536,7 +537,7 @@ static void wait_for(size_t way, CUstream s, CUevent e)
 			   : synchronize_newer());
 }
 
-/* Launches that go unmanaged, each waited for, and then known to be over to whoever watches. */
+/* Unmanaged launches, each waited for; the daemon then knows that they are complete. */
 static void told(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
@@ -568,7 +569,7 @@ static void told(void)
 	digest("told", b, n);
 }
 
-/* Addresses of code that one kernel stores, or the host reads, and another calls. */
+/* Addresses of code that one kernel stores, or the host reads, and another kernel calls. */
 static void code(void)
 {
 	static const char *const names[] = {"make", "take", "use", "within", "within"};
@@ -592,7 +593,7 @@ static void code(void)
 	digest("code", out, n);
 }
 
-/* A child of fork that uses the GPU anew, from a parent that has not begun. */
+/* A child of fork initializes the GPU; the parent has not used it. */
 static int forked(void)
 {
 	int status;
@@ -606,7 +607,7 @@ static int forked(void)
 static void load(void)
 {
 	static const char ptx[] = PTX_HEAD PTX_MIX("mix") PTX_SUM PTX_EARLY PTX_COUNT;
-	const char *shift = getenv("PROG_ADDRESSES"); /* what is loaded lies elsewhere */
+	const char *shift = getenv("PROG_ADDRESSES"); /* moves what is loaded to other addresses */
 	CUdeviceptr ahead;
 	CUdevice dev;
 
@@ -624,7 +625,7 @@ static void load(void)
 	DO(cuModuleGetFunction(&steady, mod, "steady"));
 }
 
-/* False: there is no such scenario. */
+/* Returns false if there is no such scenario. */
 static bool run(const char *what)
 {
 	static const struct {

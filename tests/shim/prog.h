@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What the test program's scenarios share. */
+/* Shared by the test program's scenarios. */
 #ifndef HEDDLE_TESTS_SHIM_PROG_H
 #define HEDDLE_TESTS_SHIM_PROG_H
 
@@ -15,7 +15,7 @@ extern CUmodule mod;
 extern CUcontext ctx;
 extern CUfunction mix;
 
-/* With code.h: of an architecture that is too old to be made preemptible. */
+/* With code.h: a kernel for an architecture that is too old for the preemptible form. */
 #define PTX_OLD ".version 5.0\n.target sm_60\n.address_size 64\n" PTX_MIX("old")
 
 void check(CUresult r, const char *what);
@@ -23,8 +23,7 @@ void check(CUresult r, const char *what);
 CUdeviceptr buffer(unsigned words, unsigned seed);
 void digest(const char *what, CUdeviceptr d, unsigned words);
 void do_mix(CUfunction fn, CUdeviceptr in, CUdeviceptr out, CUstream s);
-CUfunction kernel_of(
-	const char *ptx, const char *name); /* of code of its own, which stays loaded */
+CUfunction kernel_of(const char *ptx, const char *name); /* from a new module, which stays loaded */
 
 void events(void); /* prog_streams.c */
 void defaults(void);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Scenarios of what a program calls between its launches: where module variables are, over and
- * over, as cudaMemcpyToSymbol does; whatever waits; what the program sees of other processes; and
- * kernels that several threads launch for the first time at once. */
+/* Scenarios with calls between launches: looking up module variables repeatedly, as
+ * cudaMemcpyToSymbol does; calls that wait; the program's view of other processes; and kernels that
+ * several threads launch for the first time at once. */
 #include "code.h"
 #include "page_of.h"
 #include "prog.h"
@@ -23,9 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TIMES 200 /* of which some have the handle of one that is gone */
+#define TIMES 200 /* some of these use the handle of an unloaded module */
 
-/* A module that is loaded again: what it has then is its own, wherever the last one was. */
+/* A module that is loaded again has its own variables, wherever the last one's were. */
 static void again(unsigned value)
 {
 	CUdeviceptr at, same;
@@ -103,8 +103,8 @@ static void on_child(int signal)
 	ended++;
 }
 
-/* Nobody is waited for by mistake, or ends as if the program had started him, while kernels are
- * launched and others make their forms. */
+/* While kernels are launched and forms are made, the program must not see child processes that it
+ * did not start, neither in wait calls nor by their end. */
 void childless(void)
 {
 	const struct timespec nap = {.tv_nsec = 1000000};
@@ -123,7 +123,7 @@ void childless(void)
 	printf("%u children, %d ended\n", children, (int)ended);
 }
 
-/* Launches of blocks that last `loops` us, whatever the machine: each launch needs the one before. */
+/* Launches whose blocks last `loops` us on any machine; each launch needs the previous one. */
 void lasting(void)
 {
 	CUfunction lasts = kernel_of(PTX_HEAD PTX_LASTS, "lasts");
@@ -139,7 +139,7 @@ void lasting(void)
 	digest("lasting", a, n);
 }
 
-#define GUARDS 5 /* more than are made at once anywhere */
+#define GUARDS 5 /* more than are ever made at once */
 
 struct guarded {
 	pthread_t thread;
@@ -159,7 +159,7 @@ static void *of_guarded(void *arg)
 	return NULL;
 }
 
-/* Kernels that can only be guarded, each by a thread of its own. */
+/* Kernels that need the guard form, each in its own thread. */
 void guards(void)
 {
 	struct guarded g[GUARDS];
@@ -194,8 +194,8 @@ static CUfunction unmanaged(void)
 	return old;
 }
 
-/* Launches that go unmanaged and are not waited for: on several streams, some of which end while
- * they are under way. */
+/* Unmanaged launches that are not waited for, on several streams, some of which are destroyed while
+ * launches are in flight. */
 void flood(void)
 {
 	CUdeviceptr at[4], out[4];
@@ -228,7 +228,7 @@ void flood(void)
 	DO(cuStreamDestroy(s[2]));
 }
 
-/* Launches behind what only their own thread brings about, when it has made them all. */
+/* Launches behind an event that only their own thread triggers, after it has made them all. */
 void blocked(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2), dev;
@@ -249,7 +249,7 @@ void blocked(void)
 	digest("blocked", b, n);
 }
 
-/* Contexts of its own that end while launches of theirs are under way, beside one that stays. */
+/* Contexts that end while their launches are in flight, beside one that stays. */
 void contexts(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
@@ -281,17 +281,17 @@ void contexts(void)
 	digest("contexts", a, n);
 }
 
-/* ---- what is the program's, under whatever number ---- */
+/* ---- files that belong to the program, whatever their number ---- */
 
 #define PRECIOUS "precious bytes, thirty-two of them"
-#define LATER_NS 700000000 /* the shim looks several times meanwhile */
+#define LATER_NS 700000000 /* the shim checks several times meanwhile */
 
 struct precious {
-	int fd, other; /* other: of a pair of sockets, or the end of a pipe that is written */
+	int fd, other; /* other: the peer of a socket pair, or the write end of a pipe */
 	unsigned kind;
 };
 
-/* Another file at the number fd. */
+/* Opens another file at the number fd. */
 static void put_at(struct precious *p, int fd)
 {
 	int ends[2] = {-1, -1};
@@ -340,8 +340,8 @@ static unsigned open_numbers(int *ret, unsigned max)
 	return count;
 }
 
-/* Everything but 0 to 2 is closed, as by a program that is about to become a service, and what was
- * closed are other files then. */
+/* Closes everything except 0 to 2, like a program that becomes a service, and then opens other
+ * files under the closed numbers. */
 void closes(void)
 {
 	const struct timespec later = {.tv_nsec = LATER_NS};
@@ -381,8 +381,8 @@ static bool is_managed(void)
 	return page && __atomic_load_n(&page->launched[WIRE_WHY_WORKERS], __ATOMIC_RELAXED) >= 3;
 }
 
-/* The context ends after its first launch, and the program goes on in another one. With
- * PROG_MANAGED in the environment it launches until some launches are managed, a minute at most. */
+/* The context ends after its first launch, and the program continues in another one. With
+ * PROG_MANAGED in the environment it launches until some launches are managed, at most a minute. */
 void remade(void)
 {
 	bool awaits = getenv("PROG_MANAGED");
@@ -410,7 +410,7 @@ void remade(void)
 	digest("remade", b, n);
 }
 
-/* All being done, stays until there is the file that PROG_STAY names, if it names one. */
+/* When done, waits until the file named by PROG_STAY exists, if that is set. */
 void stay(void)
 {
 	const char *until = getenv("PROG_STAY");
@@ -419,7 +419,8 @@ void stay(void)
 		nanosleep(&(struct timespec){.tv_nsec = LATER_NS / 10}, NULL);
 }
 
-/* What the driver refuses, once the kernel is managed. Each is one code in the output. */
+/* Launches that the driver refuses, after the kernel is managed. Each adds one code to the
+ * output. */
 static void refused_dimensions(void **p)
 {
 	static const unsigned bad[][6] = {{1, 65536, 1, 32, 1, 1}, {1, 1, 65536, 32, 1, 1},
@@ -481,7 +482,7 @@ static void refused_parameters(void **p, void *buffer, size_t bytes)
 	printf("attributes: %d\n", cuLaunchKernelEx(&c, mix, p, NULL));
 }
 
-/* A kernel of 64 threads at most. Its launch of as many has to succeed. */
+/* A kernel with a limit of 64 threads. A launch with 64 threads must succeed. */
 static void refused_threads(void **p)
 {
 	static const char ptx[] = PTX_HEAD PTX_MIX("narrow"), bound[] = ".maxntid 64, 1, 1\n";
@@ -516,7 +517,7 @@ void refused(void)
 	digest("refused", a, n);
 }
 
-/* fed(p, i): one thread that ends when p[0] is i, and adds it to p[1]. feed(p, i): p[0] = i. */
+/* fed(p, i): one thread that ends when p[0] is i, and adds i to p[1]. feed(p, i): p[0] = i. */
 #define PTX_FED                                                                    \
 	PTX_HEAD ".visible .entry fed(.param .u64 p, .param .u32 i)\n{\n"          \
 		 "	.reg .b64 %rd1;\n	.reg .b32 %r<4>;\n	.reg .pred %p1;\n"         \
@@ -530,7 +531,7 @@ void refused(void)
 		 "	ret;\n}\n"
 
 /* A kernel that ends only when the program launches another one, which it does later. Natively all
- * of that goes on; also while the form of the first is made, and would come to the device. */
+ * of this makes progress; so must it while the form of the first kernel is made and loaded. */
 void fed(void)
 {
 	CUdeviceptr p = buffer(2, 0), more;
@@ -558,9 +559,9 @@ void fed(void)
 	digest("fed", p, 2);
 }
 
-/* A library's kernel whose first launch can be managed and whose second cannot, beside a kernel that ends
- * only when the program says so. Natively the first launch loads the kernel, so that the second does
- * not wait for what runs. */
+/* A library's kernel whose first launch can be managed and whose second cannot, beside a kernel
+ * that ends only when the program says so. Natively the first launch loads the kernel, so that the
+ * second does not wait for running kernels. */
 void twice(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
@@ -596,7 +597,7 @@ void twice(void)
 	digest("twice", b, n);
 }
 
-/* deepN(out): out[i] += i, by way of N bytes of local memory. */
+/* deepN(out): out[i] += i, through N bytes of local memory. */
 #define PTX_DEEP                                                                          \
 	PTX_HEAD ".visible .entry deep%u(.param .u64 out)\n{\n"                           \
 		 ".local .align 4 .b8 room[%u];\n.reg .b64 %%rd<6>;\n.reg .b32 %%r<8>;\n" \
@@ -628,7 +629,7 @@ static void *mix_on(void *xy)
 }
 
 /* Kernels that need more and more local memory, each launched for the first time beside another
- * thread's launches: the driver makes room for that once nothing runs. */
+ * thread's launches: the driver allocates it when nothing runs. */
 void deep(void)
 {
 	CUdeviceptr xy[2] = {buffer(n, 1), buffer(n, 2)}, out = buffer(n, 3);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The scenario "outcomes": launches of as many kinds as heddle tells apart (src/wire/reasons.def),
- * each waited for. Says on stderr how many launches there were. */
+/* The scenario "outcomes": launches of every kind that heddle distinguishes (src/wire/reasons.def),
+ * each waited for. Prints the number of launches to stderr. */
 #include "code.h"
 #include "prog.h"
 
@@ -10,7 +10,7 @@
 
 static unsigned launches;
 
-/* Whether it succeeds, the driver says: the same under heddle. */
+/* Whether a launch succeeds is the driver's decision, the same under heddle. */
 static void launched(const char *what, CUresult r)
 {
 	launches++;
@@ -63,7 +63,7 @@ static void in_other_context(void)
 	DO(cuCtxSetCurrent(ctx));
 }
 
-/* Its blocks wait for each other, and as many as fit are launched. */
+/* Launches as many blocks as fit, which wait for each other. */
 static void whole_grid(void)
 {
 	CUfunction fn = kernel_of(PTX_HEAD PTX_MEET, "meet");
@@ -81,7 +81,7 @@ static void whole_grid(void)
 	digest("whole", out, (unsigned)(n_sms * per_sm));
 }
 
-/* Of so much shared memory that an SM holds one block. */
+/* Blocks with so much shared memory that only one fits on an SM. */
 static void large_blocks(void **p)
 {
 	const unsigned bytes = 200 << 10;

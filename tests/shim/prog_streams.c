@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Scenarios of several streams: ordered by events, default streams, a thread's own stream, more
- * streams than channels, streams that end early, and captures. */
+/* Scenarios with several streams: ordered by events, default streams, per-thread streams, more
+ * streams than channels, streams that are destroyed early, and captures. */
 #include "prog.h"
 
 #include <pthread.h>
@@ -13,7 +13,7 @@
 
 #define STREAMS 40
 
-/* A ring of streams, each waiting for the one before by an event. */
+/* A ring of streams, each waiting for the previous one's event. */
 void events(void)
 {
 	CUdeviceptr d[4];
@@ -39,7 +39,7 @@ void events(void)
 	DO(cuCtxSynchronize());
 }
 
-/* The legacy default stream between blocking streams; the thread's own beside them. */
+/* The legacy default stream between blocking streams, and the per-thread stream beside them. */
 void defaults(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2), c = buffer(n, 3), d = buffer(n, 4);
@@ -104,7 +104,7 @@ void many_blocking(void)
 	many(CU_STREAM_DEFAULT);
 }
 
-/* Streams that are destroyed as soon as there is work on them, one behind another. */
+/* Streams, one after another, that are destroyed as soon as they have work. */
 void brief(void)
 {
 	CUdeviceptr d[STREAMS], o[STREAMS];
@@ -136,7 +136,7 @@ static void *of_thread(void *buffers)
 	return NULL;
 }
 
-/* Threads, one after another, that each use a default stream of their own. */
+/* Threads, one after another, that each use their per-thread default stream. */
 void threads(void)
 {
 	CUdeviceptr d[2] = {buffer(n, 1), buffer(n, 2)};
@@ -149,7 +149,7 @@ void threads(void)
 	digest("threads", d[0], n);
 }
 
-/* Captured launches must not be managed; what runs beside may be. */
+/* Captured launches must not be managed; launches beside the capture may be. */
 void capture(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2), c = buffer(n, 3);
@@ -179,7 +179,7 @@ void capture(void)
 	digest("beside", c, n);
 }
 
-/* Holds its thread's default stream, which the legacy one would wait for. */
+/* Blocks its thread's default stream, for which the legacy stream would wait. */
 static void *hold_own_stream(void *flag)
 {
 	DO(cuCtxSetCurrent(ctx));
@@ -188,8 +188,8 @@ static void *hold_own_stream(void *flag)
 	return NULL;
 }
 
-/* Programs compiled for per-thread default streams find their entry points in this way. Their work in
- * such a stream waits for no other thread. */
+/* Programs compiled for per-thread default streams find their entry points in this way. Their work
+ * in such a stream does not wait for other threads. */
 void own(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
@@ -206,7 +206,7 @@ void own(void)
 	memcpy(&launch, &fn, sizeof(fn));
 	DO(cuMemHostAlloc((void **)&flag, 4, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
 	*flag = 0;
-	/* A kernel's first launch loads it, and that waits for every stream of the context. */
+	/* A kernel's first launch loads it, which waits for every stream of the context. */
 	DO(launch(mix, blocks, 1, 1, THREADS, 1, 1, 0, NULL, p, NULL));
 	DO(cuCtxSynchronize());
 	if (pthread_create(&other, NULL, hold_own_stream, flag) || pthread_join(other, NULL))

@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# reasons.sh: why launches are not managed, by the counts in the page (src/wire/reasons.def), of
+# usage: reasons.sh
+# Tests the page's counts of reasons why launches are not managed (src/wire/reasons.def), with
 # programs that make launches of known kinds: each launch counts once, for its own reason.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
 export HEDDLE_FORM_WAIT_MS=60000
 
-# counts MODE ARG...: the program's line of launches by reason; what it prints is as without heddle.
+# counts MODE ARG...: prints the program's launches by reason; its output must be the same as
+# without heddle.
 counts() {
 	start "$1"
 	shift
@@ -22,7 +24,7 @@ counts() {
 	line=$(echo "${line#*: }" | tr ',' '\n' | sed 's/^ *//' | LC_ALL=C sort -k 2 | tr '\n' ',')
 }
 
-is() { # COUNT REASON...: just these there are
+is() { # COUNT REASON...: exactly these counts are present
 	want=
 	while [ $# -gt 0 ]; do
 		want="$want$1 $2
@@ -40,14 +42,14 @@ is 3 workers 2 guard_form 2 not_rewritten 2 dimensions $one_each
 counts watch outcomes 5 24 30
 # shellcheck disable=SC2086
 is 6 workers 5 guard_form 5 not_rewritten 5 dimensions $one_each
-# A device of one SM, which holds one of the largest blocks.
+# A device with one SM, which holds one of the largest blocks.
 device=$HEDDLE_VGPU
 export HEDDLE_VGPU="$device-1,sms=1"
 counts watch outcomes 2 24 30
 # shellcheck disable=SC2086
 is 2 workers 2 guard_form 2 not_rewritten 2 dimensions 1 few_places $one_each
 export HEDDLE_VGPU="$device"
-# All that were measured once are too short; others there are no more than before.
+# Launches count as too short after one measurement; the other counts stay as before.
 export FAKE_MIN_NS=1000000000
 counts watch outcomes 30 24 30
 short=$(echo "$line" | tr ',' '\n' | sed -n 's/ short$//p')

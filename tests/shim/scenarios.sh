@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# scenarios.sh MODE MIN SCENARIO…: every scenario of the program gives the same text natively and under a
-# daemon that preempts, shrinks or holds in that way, at least MIN times in all.
+# usage: scenarios.sh MODE MIN SCENARIO…
+# Every scenario of the program must print the same natively and under a daemon that preempts,
+# shrinks or holds in this mode, at least MIN times in total.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
@@ -16,7 +17,7 @@ for scenario; do
 	*) same "$scenario" 4 24 30 ;;
 	esac
 done
-# Long enough to be stopped many times.
+# Long enough to be preempted many times.
 if [ "$min" -gt 0 ]; then
 	for repeat in 1 2 3 4 5; do
 		: "$repeat"
@@ -30,7 +31,7 @@ cat "$dir/daemon"
 words=$(sed -n 's/.*preempted \([0-9]*\) granted \([0-9]*\).*/\1 \2/p' "$dir/daemon")
 words=$((${words% *} + ${words#* }))
 [ "$words" -ge "$min" ] || fail "only $words preemptions and grants"
-# Workers are launched again for words, not for the reports of those that did nothing.
+# Workers are relaunched for words, not for drain reports of workers that did nothing.
 resumed=$(sed -n 's/.*resumed \([0-9]*\).*/\1/p' "$dir/daemon")
 [ "$min" -eq 0 ] || [ "$resumed" -le "$words" ] || fail "$resumed rounds for $words words"
 seen=$(sed -n 's/^seen \([0-9]*\) .*/\1/p' "$dir/daemon")

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# A program that launches far ahead of the device, more than the page has slots: it waits for one, as
-# it would for room in the driver's queue, and none of its launches goes past them unmanaged. Nor do
-# such as are too short to be managed by themselves: a queue of them is not.
+# A program launches far ahead of the device, more than the page has slots: it waits for a slot, as
+# it would for room in the driver's queue, and none of its launches bypasses the queue unmanaged.
+# The same holds for launches too short to be managed individually, because a queue of them is not
+# short.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
-# On a machine that stands still for a while some do go past them.
+# On a machine that stalls for a while, some launches do go unmanaged.
 few() { # MODE
 	cat "$dir/daemon"
 	opaque=$(sed -n 's/^native [0-9]* opaque [0-9]* of \([0-9]*\)$/\1/p' "$dir/daemon" | tail -n 1)

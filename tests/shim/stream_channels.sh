@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Streams count for as long as they may hold a channel: those of threads that have ended do not, and
-# destroyed ones do until their work is over.
+# Streams count as long as they may hold a channel: streams of ended threads do not, and destroyed
+# ones do until their work is complete.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
@@ -13,8 +13,8 @@ export CUDA_DEVICE_MAX_CONNECTIONS=10
 managed watch threads 1 24 30
 grep -q '^native 0 ' "$dir/daemon" || fail "streams of threads that have ended count"
 
-# Forty streams, each destroyed while its launch is under way.
-for _ in 1 2 3 4 5; do # a daemon that stands still sees none of them
+# Forty streams, each destroyed while its launch is in flight.
+for _ in 1 2 3 4 5; do # a daemon that stalls sees none of them
 	managed watch brief 1 64 100
 	at_once=$(sed -n 's/^at once \([0-9]*\)/\1/p' "$dir/daemon")
 	[ "$at_once" -lt 2 ] || break

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Where a module variable is: the driver is asked once, and who asks again does not wait for launches
-# that are under way; nor is anything remembered of a module that is gone.
+# Looking up a module variable asks the driver only once: repeated lookups do not wait for launches
+# in flight, and nothing is remembered of an unloaded module.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"

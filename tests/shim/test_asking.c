@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* test_asking ASSEMBLER DRIVER: several threads ask at once while the compiler crashes of some
- * texts: whoever only waited for his turn asks another assembler, and nobody is told that there is
- * none, for then he would compile such a text himself. */
+/* usage: test_asking ASSEMBLER DRIVER
+ * Several threads ask for compilations at once while the compiler crashes on some texts. A thread
+ * that was only waiting for its turn asks a new assembler, and is never told that there is none,
+ * which would make it compile such a text itself. */
 #include "host/assembler.h"
 #include "unit.h"
 
@@ -35,7 +36,7 @@ static void *ask(void *arg)
 	return NULL;
 }
 
-/* Every other one is a text of which it crashes, from `first` on. */
+/* From `first` on, every `step`-th text crashes the compiler; asks for all texts at once. */
 static void ask_all(unsigned limit_s, int first, int step, struct one *of)
 {
 	assembler_init(&a, &cu, program, limit_s);
@@ -58,7 +59,7 @@ static void all_crash(void **state)
 		assert_int_equal(of[i].r, ASSEMBLED_DIED);
 }
 
-/* With a limit it is one at a time, and known who died of what. */
+/* With a limit, texts are compiled one at a time, and it is known which one crashed. */
 static void some_crash(void **state)
 {
 	struct one of[N];
@@ -81,7 +82,7 @@ static void not_there(void **state)
 }
 
 static pid_t own_pid;
-static volatile sig_atomic_t handled, strays; /* seen in whichever process: they share memory */
+static volatile sig_atomic_t handled, strays; /* shared by all processes */
 static _Atomic bool over;
 
 static void on_signal(int sig)
@@ -99,14 +100,14 @@ static void *signals_group(void *unused)
 	return NULL;
 }
 
-/* The handler runs in the program alone while assemblers start, and what it handles comes to it. */
+/* While assemblers start, the handler runs only in the program, and all its signals reach it. */
 static void signals(void **state)
 {
 	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, old;
 	pthread_t t;
 
 	own_pid = getpid();
-	setpgid(0, 0); /* or it leads its group already */
+	setpgid(0, 0); /* fails if it already leads its group */
 	sigaction(SIGUSR1, &sa, &old);
 	assert_int_equal(pthread_create(&t, NULL, signals_group, NULL), 0);
 	for (int i = 0; i < 60; i++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* test_assembler ASSEMBLER DRIVER: whatever is sent to it, the assembler answers what is a request,
- * keeps what compiles and nothing else, and ends when nobody is there to send. */
+/* usage: test_assembler ASSEMBLER DRIVER
+ * Whatever it receives, the assembler answers valid requests, stores only what compiles, and exits
+ * when no process can send to it. */
 #include "host/assembler.h"
 #include "unit.h"
 
@@ -53,7 +54,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* It has ended well, and left nothing in the folder. */
+/* Checks that it has exited with success and left nothing in the folder. */
 static int end(void **state)
 {
 	int status;
@@ -96,7 +97,7 @@ static int file_of(const char *text, size_t len)
 	return fd;
 }
 
-/* The answer's last byte, or 0 if there is none. */
+/* Returns the answer's last byte, or 0 if there is none. */
 static char answered(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -166,7 +167,7 @@ static void what_compiles_is_kept(void **state)
 	assert_false(there("tmp"));
 }
 
-/* What is no request is as if it had not been sent; the next one is answered. */
+/* Invalid messages are ignored; the next request is answered. */
 static void other_messages_do_no_harm(void **state)
 {
 	char bytes[sizeof(struct staged) + 100], paths[256];
@@ -181,7 +182,7 @@ static void other_messages_do_no_harm(void **state)
 			bytes[i] = (char)(rand() % 3 ? 'a' + rand() % 26 : 0);
 		for (size_t i = 0; i < n_fds; i++)
 			fds[i] = file_of("rubbish", (size_t)rand() % 8);
-		if (n_fds == 2 && rand() % 2) { /* a request, with rubbish in it */
+		if (n_fds == 2 && rand() % 2) { /* a request with invalid contents */
 			assert_int_equal(pipe2(answer, O_CLOEXEC), 0);
 			close(fds[1]);
 			fds[1] = answer[1];
@@ -204,7 +205,7 @@ static void other_messages_do_no_harm(void **state)
 	remove_kept();
 }
 
-/* Who sends it does not wait for it: it is done nevertheless. */
+/* The request is completed although its sender does not wait. */
 static void what_was_sent_is_done(void **state)
 {
 	char paths[256];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What is kept for the next start: a file counts under its own name only, and in a folder that is
- * this user's alone; and all of them take what they may, those used longest ago being removed. */
+/* Tests the store for the next start: a file counts only under its own name, and only in a folder
+ * that no other user can write to; when the files exceed their limit, the least recently used are
+ * removed. */
 #include "unit.h"
 
 #include "host/folder.h"
@@ -167,7 +168,7 @@ static void elsewhere(void **state)
 	assert_true(has(1, "one"));
 }
 
-/* Meanwhile the folder has become another's. */
+/* Meanwhile the folder has become another user's. */
 static void staged(void **state)
 {
 	struct staged s;
@@ -241,7 +242,7 @@ static void takes_what_it_may(void **state)
 	assert_false(has(1, text));
 	assert_false(has(5, text));
 	assert_int_equal(access(path, F_OK), 0);
-	/* What would push out most of the others is not kept at all. */
+	/* A file that would displace most of the others is not stored at all. */
 	snprintf(path, sizeof(path), "%s", path_of(99));
 	{
 		static char large[300u << 10];
@@ -269,7 +270,7 @@ static void unfinished(void **state)
 	close(open(path, O_CREAT | O_WRONLY, 0600));
 	fd = folder_open(folder);
 	folder_trim(fd, 1 << 20);
-	assert_int_equal(access(path, F_OK), 0); /* perhaps it is being written */
+	assert_int_equal(access(path, F_OK), 0); /* it may still be being written */
 	used(path, 48);
 	folder_trim(fd, 1 << 20);
 	assert_int_equal(access(path, F_OK), -1);
@@ -278,7 +279,7 @@ static void unfinished(void **state)
 	close(fd);
 }
 
-/* ---- what is open for it ---- */
+/* ---- the descriptors that the store uses ---- */
 
 static sem_t inside, over;
 
@@ -298,7 +299,7 @@ static void opens(void *arg)
 {
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	*(bool *)arg = fd == 3; /* none of the program's is there */
+	*(bool *)arg = fd == 3; /* it sees none of the program's descriptors */
 	sem_post(&inside);
 	sem_wait(&over);
 	close(fd);
@@ -310,7 +311,8 @@ static void *works(void *arg)
 	return NULL;
 }
 
-/* Neither does the program see ours, nor do we keep its open. */
+/* The program does not see the store's descriptors, and the store does not keep the program's
+ * open. */
 static void unseen(void **state)
 {
 	bool alone = false;

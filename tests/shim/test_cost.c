@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What launches are taken to take. */
+/* Tests the estimates of how long launches take. */
 #include "base/base.h"
 #include "shim/order/cost.h"
 
@@ -31,16 +31,17 @@ static void one_kind(void **state)
 	for (int i = 0; i < 12; i++)
 		learn((struct cost_batch){.what = {7}, .n = 1}, 3000);
 	assert_in_range(cost_of(7, UNKNOWN), 2950, 3050);
-	/* What is much shorter than was thought is known to be after a few. */
+	/* A launch much shorter than estimated is recognized after a few batches. */
 	for (int i = 0; i < 6; i++)
 		learn((struct cost_batch){.what = {8, 8, 8, 8}, .n = 4}, 20);
 	assert_in_range(cost_of(8, UNKNOWN), 3, 12);
-	assert_int_equal(cost_of(0, 0), 1); /* never nothing, of which any number would fit */
+	/* never 0, with which any number of launches would fit */
+	assert_int_equal(cost_of(0, 0), 1);
 }
 
-/* One batch of several launches changes each estimate once, whatever the order: at most by half of
- * the factor's limit (8) in either direction. Batches of 1 to 8 launches of one kind, and of two
- * kinds mixed, that took from a hundredth to a hundred times what was expected. */
+/* A batch of several launches changes each estimate once, in any order: at most by half of the
+ * factor's limit (8) in either direction. Tests batches of 1 to 8 launches of one kind, and of two
+ * kinds mixed, that took from 1/100 to 100 times the estimate. */
 static void once_a_batch(void **state)
 {
 	static const double times[] = {0.01, 0.2, 0.9, 1, 1.1, 2, 7, 100};
@@ -70,8 +71,8 @@ static void once_a_batch(void **state)
 	}
 }
 
-/* The estimate at the submission is out of date: eight batches that were submitted together correct
- * the estimate towards the same time, not past it. */
+/* The estimate from the submission is outdated: eight batches submitted together correct the
+ * estimate towards the same time, not past it. */
 static void submitted_together(void **state)
 {
 	struct cost_batch b = {.what = {3, 3}, .n = 2};
@@ -83,7 +84,7 @@ static void submitted_together(void **state)
 	assert_in_range(cost_of(3, UNKNOWN), 9, 12);
 }
 
-/* Two kinds that come together and, now and then, alone are told apart. */
+/* Two kinds that mostly come together, and now and then alone, are distinguished. */
 static void mixed(void **state)
 {
 	cost_forget();
@@ -96,7 +97,7 @@ static void mixed(void **state)
 	assert_in_range(cost_of(2, UNKNOWN), 5, 60);
 }
 
-/* More kinds than there is room for: the newest are known, none is taken for another. */
+/* More kinds than there is room for: the newest are known, and none is mistaken for another. */
 static void many(void **state)
 {
 	unsigned known = 0;
@@ -112,7 +113,7 @@ static void many(void **state)
 	assert_in_range(known, 2000, 4096);
 }
 
-/* An hour, or nothing at all, is believed a little at a time. */
+/* A duration of an hour, or of zero, changes the estimate only a little at a time. */
 static void absurd(void **state)
 {
 	cost_forget();

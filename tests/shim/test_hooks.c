@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* hooks.def against the signatures that we know, against what the shim exports, and against what a
- * program gets from cuGetProcAddress through it. --print writes what hooks.sh compares with the
- * vendor's headers: "symbol stream", a line for each form. */
+/* Compares hooks.def with the known signatures, with the shim's exports, and with what a program
+ * gets from cuGetProcAddress through the shim. --print writes lines for hooks.sh to compare with
+ * NVIDIA's headers: "symbol stream", a line for each form. */
 #include "unit.h"
 
 #include "base/base.h"
@@ -67,8 +67,8 @@ static const struct hook *find(const char *symbol)
 	return NULL;
 }
 
-/* The number of the parameter that is a stream, MADE where one is returned, NONE. params has
- * parentheses around it. */
+/* Returns the index of the stream parameter, MADE if a stream is returned, or NONE. params includes
+ * its parentheses. */
 static int stream_of(const char *params)
 {
 	int n = 1;
@@ -102,7 +102,7 @@ static void rows(void **state)
 	}
 }
 
-/* There is a newer form of it, which programs call. */
+/* True if there is a newer form, which programs call. */
 static bool is_old(const char *symbol)
 {
 	char newer[128];
@@ -113,7 +113,7 @@ static bool is_old(const char *symbol)
 	return find(newer) != NULL;
 }
 
-/* The driver may hold a lock while it waits for what is under way (fence.c). */
+/* Functions in which the driver may hold a lock while it waits for work in flight (fence.c). */
 static void waiting(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(hooks); i++) {
@@ -174,7 +174,7 @@ static int since(const char *symbol)
 
 typedef int lookup(const char *, void **, int, uint64_t, int *);
 
-/* One form of a function, asked for as a program does that was made when it was new. */
+/* Requests one form of a function like a program built when this form was new. */
 static void one(const struct hook *h, bool own, bool hides)
 {
 	lookup *get = (lookup *)dlsym(lib, "cuGetProcAddress_v2");
@@ -208,7 +208,8 @@ static bool has_api(const struct hook *h)
 static void each(bool hides)
 {
 	for (size_t i = 0; i < ARRAY_LEN(hooks); i++) {
-		/* Of others that are passed on it is not said here which version has which. */
+		/* For other functions that are passed on, the versions of the forms are unknown
+		 * here. */
 		if (hooks[i].how == HOOK_PASS && !has_api(&hooks[i]))
 			continue;
 		one(&hooks[i], false, hides);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How large a launch's input is, from its parameters: allocations, integers, and what counts as
- * neither; and how often the driver is asked. */
+/* Tests the size of a launch's input as computed from its parameters (allocations, integers, and
+ * values that are neither), and how often the driver is asked. */
 #include "unit.h"
 
 #include "shim/form/form.h"
@@ -96,7 +96,7 @@ static void kinds(void **state)
 		for (unsigned i = 0; i < WIRE_INPUTS; i++)
 			assert_true(got[i] == want[i]);
 	}
-	/* A driver that cannot say. */
+	/* A driver without this function. */
 	cu.cuPointerGetAttribute = NULL;
 	n_fences++;
 	inputs_of(&form, params, got);
@@ -129,7 +129,7 @@ static void rarely_asked(void **state)
 	for (unsigned i = 0; i < 10; i++)
 		inputs_of(&form, params, got);
 	assert_int_equal(asked, 2);
-	/* Freed, and another one at the same address. */
+	/* Freed, with another allocation at the same address. */
 	bytes = 64;
 	n_fences++;
 	inputs_of(&form, params, got);
@@ -139,7 +139,7 @@ static void rarely_asked(void **state)
 	memcpy(params, &(uint64_t){AT + 16}, 8);
 	inputs_of(&form, params, got);
 	assert_int_equal(asked, 5);
-	/* Freed in stream order, which nobody tells: noticed after a while. */
+	/* Freed in stream order, which the shim does not see: noticed after a while. */
 	bytes = 128;
 	before = asked;
 	for (unsigned i = 0; i < 100; i++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What is kept of a form comes back as it was; cut or changed, it never does harm. */
+/* Tests that a stored form is read back unchanged, and that truncated or changed data does no
+ * harm. */
 #include "unit.h"
 
 #include "shim/form/kept.h"
@@ -44,7 +45,7 @@ static struct strbuf written(uint32_t n_vars)
 	return b;
 }
 
-/* From bytes of its own, so that a sanitizer sees a read past their end. */
+/* Reads from an exact copy, so that a sanitizer detects reads past its end. */
 static bool read_back(const char *at, size_t len, struct made *ret)
 {
 	char *exact = malloc(len + !len);
@@ -58,7 +59,7 @@ static bool read_back(const char *at, size_t len, struct made *ret)
 	return ok;
 }
 
-/* As globals_find goes through them. */
+/* Walks through the names as globals_find does. */
 static void walk(const struct made *m)
 {
 	const char *name = m->vars.names.at;
@@ -119,14 +120,14 @@ static void cut(void **state)
 	for (size_t len = 0; len < b.len; len++) {
 		struct made m;
 
-		/* Only the text may be shorter, and not nothing. */
+		/* Only the text may be truncated, and not to nothing. */
 		assert_int_equal(read_back(b.at, len, &m), len + strlen(".version 8.0") > b.len);
 		made_finish(&m);
 	}
 	strbuf_finish(&b);
 }
 
-/* Every byte, and every four of them, as others. */
+/* Replaces every byte, and every group of four, by other values. */
 static void changed(void **state)
 {
 	static const uint32_t values[] = {0, 1, 2, 4, 0x7f, 0xff, 0x1000, 0x1001, 0x7fffffff,

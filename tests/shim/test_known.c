@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What is known of launches comes back as it was; cut or changed, it is refused or does no harm. */
+/* Tests that stored data about launches is read back unchanged, and that truncated or changed data
+ * is refused or does no harm. */
 #include "shim/form/known.h"
 #include "unit.h"
 

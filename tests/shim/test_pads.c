@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How much shared memory keeps a guard grid to how many blocks, on devices whose occupancy a test
- * makes up; and which quotas such a grid serves. */
+/* Tests how much shared memory limits a guard grid to a number of blocks, on devices with made-up
+ * occupancy, and which quotas such a grid supports. */
 #include "unit.h"
 
 #include "shim/form/form.h"
@@ -15,11 +15,11 @@
 struct cu_api cu;
 static struct session session;
 
-/* An SM, and what its driver says. */
+/* A simulated SM, and its driver's answers. */
 static struct {
 	int shared, reserved, unit, most_of_block, by_threads;
 	int limit, fixed; /* of the function: dynamic and static shared memory */
-	bool refuses;     /* it does not raise the limit */
+	bool refuses;     /* does not raise the limit */
 	bool by_two;      /* blocks come in pairs */
 } sm;
 static struct form form;
@@ -89,7 +89,7 @@ static uint32_t blocks_with(uint32_t shared)
 	return (uint32_t)n;
 }
 
-/* Each count that there is is one, with the least memory. */
+/* Each offered count is exact, with the least memory. */
 static void check(const struct pads *p, uint32_t shared)
 {
 	for (uint32_t n = 1; n <= PADS_MAX; n++) {
@@ -117,7 +117,7 @@ static void all_counts(void **state)
 	pads_find(&session, &form, 32, 0, &p);
 	assert_int_equal(p.counts, 0xfffffffeu);
 	check(&p, 0);
-	/* It fits twice at most by itself. */
+	/* At most two blocks fit in any case. */
 	pads_find(&session, &form, 128, 100 * KIB, &p);
 	assert_int_equal(p.fit, 2);
 	assert_int_equal(p.counts, 2);
@@ -128,7 +128,7 @@ static void some_counts(void **state)
 {
 	struct pads p;
 
-	/* Blocks may have 48 KiB: 4 of them fit. */
+	/* A block may have 48 KiB, of which 4 fit. */
 	sm.refuses = true;
 	pads_find(&session, &form, 128, 0, &p);
 	assert_int_equal(p.counts, 0xfff0);

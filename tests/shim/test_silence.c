@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* When a daemon that says nothing is given up: times are made up. */
+/* Tests when a silent daemon is given up, with made-up times. */
 #include "host/silence.h"
 #include "unit.h"
 
-/* Looks every `every` ms at a daemon that last said 1000; how long until it is given up, or `end`.
- */
+/* Checks every `every` ms a daemon whose last sign of life was at 1000. Returns the time until it
+ * is given up, or `end`. */
 static uint32_t given_up(struct silence *s, uint32_t from, uint32_t every, uint32_t end)
 {
 	uint32_t now = from;
@@ -32,7 +32,7 @@ static void talks(void **state)
 		assert_false(silence_too_long(&s, now - now % 200 + 1, now, true));
 }
 
-/* Nobody waits: it may be as silent as it likes, and it counts from when somebody does. */
+/* While no launch waits, the daemon may be silent; the time counts from when one waits. */
 static void idle(void **state)
 {
 	struct silence s = {0};
@@ -42,7 +42,8 @@ static void idle(void **state)
 	assert_in_range(given_up(&s, 20000, 100, 5000), SILENCE_MS - 200, SILENCE_MS + 200);
 }
 
-/* Whoever looks stood still for seconds, as the daemon did: it gets time to say something. */
+/* The checking process was stopped for seconds, as was the daemon, which then gets time to
+ * answer. */
 static void both_stood_still(void **state)
 {
 	struct silence s = {0};
@@ -53,7 +54,7 @@ static void both_stood_still(void **state)
 	assert_false(silence_too_long(&s, 9500, 9600, true));
 	assert_int_equal(s.ms, 0);
 	assert_false(silence_too_long(&s, 9500, UINT32_MAX, true));
-	assert_false(silence_too_long(&s, 9500, 100, true)); /* the clock's words go round */
+	assert_false(silence_too_long(&s, 9500, 100, true)); /* the 32-bit clock wraps around */
 	assert_int_equal(s.ms, SILENCE_LOOK_MS + 101);
 }
 

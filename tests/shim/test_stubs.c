@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The jumps in front of a fake driver: every argument arrives, the first time and later; names that
- * the driver lacks say so; cuGetProcAddress gives the driver's functions or ours. And cuInit where
- * MPS fails. */
+/* Tests the jumps with a fake driver: every argument arrives, at the first call and later;
+ * functions that the driver lacks return an error; cuGetProcAddress returns the driver's functions
+ * or the shim's. Also tests cuInit where MPS fails. */
 #include "unit.h"
 
 #include "dev/dev.h"
@@ -67,7 +67,7 @@ static void proc_address(void **state)
 	assert_ptr_equal(fn, sym("cuLaunchKernel"));
 	assert_int_equal(get("cuLaunchKernel", &fn, 12000, 2, NULL), CUDA_SUCCESS);
 	assert_ptr_equal(fn, sym("cuLaunchKernel_ptsz"));
-	/* Its address is not what the fake exports: told by name and version. */
+	/* Its address differs from the fake's export: it is recognized by name and version. */
 	assert_int_equal(get("cuMemFree", &fn, 12000, 0, NULL), CUDA_SUCCESS);
 	assert_ptr_equal(fn, sym("cuMemFree_v2"));
 	assert_int_equal(get("cuNothing", &fn, 12000, 0, NULL), CUDA_ERROR_NOT_FOUND);
@@ -98,7 +98,7 @@ static void threads_and_fork(void **state)
 		pthread_join(t[i], &bad);
 		assert_null(bad);
 	}
-	/* Later: a fork while others load a library is nobody's to survive. */
+	/* Fork only now: a child forked while other threads load a library may not survive. */
 	pid = fork();
 	if (pid == 0)
 		_exit(many(NULL) ? 1 : 0);
@@ -108,7 +108,8 @@ static void threads_and_fork(void **state)
 
 /* ---- cuInit under heddled's MPS ---- */
 
-/* cuInit through the shim, with the driver's errors in this order. ret_said: its standard error. */
+/* Calls cuInit through the shim with these errors of the driver in turn. ret_said: its standard
+ * error. */
 static CUresult init_with(const int errors[4], int *ret_inits, char *ret_said, size_t max)
 {
 	void *fake = dlopen(getenv("HEDDLE_DRIVER_LIB"), RTLD_NOW | RTLD_NOLOAD);
@@ -133,7 +134,7 @@ static CUresult init_with(const int errors[4], int *ret_inits, char *ret_said, s
 	return r;
 }
 
-/* heddled's folder: the program names dir/FOLDER for MPS. */
+/* Sets heddle's folder, and dir/FOLDER as the program's MPS folder. */
 static void set_folders(const char *dir, const char *folder)
 {
 	char path[128];
@@ -154,8 +155,9 @@ static const struct init_case {
 	{"mps-pipe", {807, 805}, 3, 0, true}, {"mps-pipe", {809, 809, 809}, 3, 0, true},
 	{"mps-pipe", {806, 806, 100}, 3, 100, true}, {"mps-pipe", {805, 999}, 2, 999, false},
 	{"mps-pipe", {100}, 1, 100, false},
-	{"mps-pipe", {810}, 1, 810, false}, /* this one ends the program, by its documentation */
-	{"other", {805}, 1, 805, false},    /* the user's own MPS is the user's affair */
+	/* the driver's documentation says that this error ends the program */
+	{"mps-pipe", {810}, 1, 810, false},
+	{"other", {805}, 1, 805, false}, /* MPS of the user's own is not heddle's to handle */
 };
 #define INIT_CASES (sizeof(init_cases) / sizeof(init_cases[0]))
 
@@ -178,7 +180,7 @@ static bool init_is_right(const struct init_case *c)
 	return right;
 }
 
-/* Each in a process of its own: cuInit waits before it tries again. */
+/* Runs each case in a separate process, because cuInit waits before it retries. */
 static void init_without_mps(void **state)
 {
 	char dir[] = "/tmp/heddle-stubs-XXXXXX", command[128];
@@ -207,7 +209,8 @@ static void init_without_mps(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(threads_and_fork), /* first, so that they meet at the lookup */
+		/* first, so that the threads meet at the lookup */
+		cmocka_unit_test(threads_and_fork),
 		cmocka_unit_test(arguments_arrive),
 		cmocka_unit_test(lacking),
 		cmocka_unit_test(proc_address),

@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# two_forms.sh: a kernel whose preemptible form needs more registers than the kernel itself has a second
-# one within those. Which is faster is tried out in launches, and the second is preempted as well as
-# the first: the same results. What was tried is known at the program's next start.
+# usage: two_forms.sh
+# A kernel whose preemptible form needs more registers than the kernel itself gets a second form
+# limited to the kernel's own. Launches measure which is faster, and the second is preempted as well
+# as the first, with the same results. The program's next start knows the measurements.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
-export HEDDLE_VGPU="$HEDDLE_VGPU,registers=32K" # else they have enough for all threads
-# launches_of MODE SCENARIO...: how many were of second forms, where there are others beside them.
+# otherwise there are enough registers for all threads
+export HEDDLE_VGPU="$HEDDLE_VGPU,registers=32K"
+# launches_of MODE SCENARIO...: prints how many launches used second forms, of kernels that also
+# used the first.
 launches_of() {
 	start "$1" 5
 	shift
@@ -18,8 +21,8 @@ launches_of() {
 	sed -n 's/.* second \([0-9]*\)$/\1/p' "$dir/daemon"
 }
 
-# Without what is known the second form is tried at each start. With it, it is launched again only
-# where it seems the faster by now, which on a busy machine it may, once in a while.
+# Without stored measurements the second form is tried at each start. With them, it is used only if
+# it currently seems faster, which occasionally happens on a busy machine.
 for _ in 1 2 3 4 5; do
 	rm -rf "$dir/cache"
 	first=$(launches_of grant waits 15 64 60)
@@ -29,17 +32,17 @@ for _ in 1 2 3 4 5; do
 done
 [ "$first" -gt 0 ] || fail "the second form is not tried"
 [ "$next" -eq 0 ] || fail "it is tried again, in $next launches"
-# Blocks of a grid of another size may do more, or less: what is known is not of them.
+# Blocks of a grid of another size may do more or less work: the measurements do not apply to them.
 larger=$(launches_of grant waits 15 1024 60)
 [ "$larger" -gt 0 ] || fail "what small grids have taught is taken for large ones"
-rm -rf "$dir/cache" # and of a program that launches twice, what both have taught
+rm -rf "$dir/cache" # also stored for a program with two launches
 start grant
 same waits 1 64 60
 stop
 grep -rl hdtaugh "$dir/cache/heddle" >/dev/null || fail "nothing is kept of a brief program"
 
-# With which form the launches go on after the tries is the machine's affair: several times, if need
-# be, until the second was preempted a few times. On a busy machine the daemon does not see them all.
+# Which form is used after the trials depends on the machine: repeated, if necessary, until the
+# second was preempted a few times. On a busy machine the daemon does not see all launches.
 total=0 both=
 for mode in grant grant grant storm storm storm storm storm storm; do
 	[ "$total" -lt 10 ] || [ "$mode" = grant ] || break

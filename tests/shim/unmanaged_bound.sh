@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Unmanaged work of which so much time's worth may be in flight: the queue stays short, on all kinds of
-# streams, and what waits for something that only a later launch of its thread brings about goes on.
-# Without a bound the queue is as long as the program makes it.
+# Unmanaged work with a bound on its time in flight: the queue stays short, on all kinds of streams,
+# and launches that wait for a later launch of their own thread make progress. Without a bound the
+# program determines the length of the queue.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
@@ -30,7 +30,8 @@ deepest watch contexts 20 8 400
 deepest bound contexts 20 8 400
 deepest bound blocked 30 8 100
 [ "$deep" -ge 15 ] || fail "all were to be launched behind what blocks them: $deep" # as sampled
-# Held every few ms as well, a launch waits no longer for a kernel that waits for the program.
+# If the tenant is also held every few ms, a launch does not wait longer for a kernel that waits for
+# the program.
 start hold-bound
 same twice 3 24 30
 stop

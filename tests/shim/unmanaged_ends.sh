@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Work that is not managed is counted as over before the call that waits for it returns, whichever that
-# is: others may wait for it.
+# Unmanaged work is counted as complete before any call that waits for it returns: other tenants may
+# be waiting for it.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: circles.sh ROOT BUILD. Circles of source files: files that need symbols of each other,
-# directly or by way of others. By the object files of a whole build. A circle fails the test unless
-# its files, and no others, stand in a row of circles.txt, with the reason. A row whose circle is
-# gone fails, too.
+# usage: circles.sh ROOT BUILD
+# Finds cycles of source files that need each other's symbols, directly or through others, from the
+# object files of a complete build. A cycle fails the test unless a row of circles.txt lists exactly
+# its files, with the reason. A row without a cycle fails, too.
 set -eu
 root=${1:?usage: circles.sh ROOT BUILD}
 build=${2:?usage: circles.sh ROOT BUILD}

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Every environment variable that the source names is in heddle-environment(7) and the other way
-# round, and there are at most 13. Libraries that enter other programs, set-uid ones too, read
-# none of them with getenv. Any other variable that is read or set is on some page.
+# Every environment variable that the source names is in heddle-environment(7) and vice versa, and
+# there are at most 13. Libraries loaded into other programs, including set-uid ones, do not read
+# these with getenv. Any other variable that is read or set is described on some manual page.
 . "$(dirname "$0")/lib.sh"
 page=man/heddle-environment.7.scd
 {

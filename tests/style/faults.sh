@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: faults.sh ROOT BUILD. Each test that doc/status.facts names is one of BUILD.
-# Each test of tests/planted.txt is a quick one, and each file there exists. No fault of
-# tests/faults.txt may lose its tests: each of them is a test of BUILD, one at least of each row is not in the suite
-# `full`, and each case is a word of some file in tests/. Rows without a test that surely finds the fault begin with
-# "-" and are counted. A test with "?" may be missing.
+# usage: faults.sh ROOT BUILD
+# Each test that doc/status.facts names exists in BUILD. Each test of tests/planted.txt is a quick
+# one, and each file named there exists. Every fault of tests/faults.txt keeps its tests: each is a
+# test of BUILD, at least one per row is not in the suite `full`, and each case is a word in some
+# file of tests/. Rows without a test that reliably finds the fault begin with "-" and are counted.
+# A test with "?" may be missing.
 build=$(cd "${2:?usage: faults.sh ROOT BUILD}" && pwd) || exit 1
 . "$(dirname "$0")/lib.sh"
 list=tests/faults.txt
@@ -16,7 +17,8 @@ for file in "$list" "$intro"; do
 done
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
-# A line for each test: its name, and whether it is in the suite full. In the file, "suite" follows "name".
+# Writes a line for each test: its name, and whether it is in the suite full. In the file, "suite"
+# follows "name".
 awk '
 {
 	n = split($0, part, "\"name\": *\"")
@@ -27,7 +29,7 @@ awk '
 		print name, suites ~ /[":]full"/ ? "full" : suites == "none" ? "none" : "quick"
 	}
 }' "$intro" >"$tmp/tests"
-# In a build without cmocka most of them are missing.
+# A build without cmocka lacks most of them.
 grep -q '^base ' "$tmp/tests" || { echo "skipped: built without cmocka"; exit 77; }
 find tests -type f ! -path "$list" -exec cat {} + | LC_ALL=C tr -cs 'A-Za-z0-9_-' '\n' | LC_ALL=C sort -u >"$tmp/words"
 {
@@ -41,7 +43,7 @@ BEGIN {
 		word[line] = 1
 }
 function bad(what) { print FILENAME ":" FNR ": " what }
-# Looks at one test of a row. 1: the quick matrix runs it, or a machine that has it does.
+# Checks one test of a row. Returns 1 if the quick matrix runs it, on some machine at least.
 function look(test,   name, part, may_miss) {
 	may_miss = sub(/\?$/, "", test)
 	part = ""

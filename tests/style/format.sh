@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Every C file is as clang-format 14 leaves it (./run fmt does that).
+# Every C file is formatted as by clang-format 14 (./run fmt does this).
 . "$(dirname "$0")/lib.sh"
 tool=$(command -v clang-format-14 || command -v clang-format) || {
 	echo "skipped: no clang-format"

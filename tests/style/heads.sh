@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Every source file starts with its licence and says in 1 to 20 lines what it is for.
+# Every source file starts with its licence, followed by its purpose in 1 to 20 lines.
 . "$(dirname "$0")/lib.sh"
 {
 	files '*.c' '*.h' '*.cu' '*.cuh' '*.def' | xargs -r awk '

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Every function of the engine that changes its state is recorded: one of sched.h that has a pointer to an
-# engine, a tenant or a launch that is not const has a row in events.def, and so has sched_create.
+# Every function that changes the engine's state is recorded: a function of sched.h with a non-const
+# pointer to an engine, tenant or launch must have a row in events.def, and so must sched_create.
 . "$(dirname "$0")/lib.sh"
 header=src/sched/engine/sched.h rows=src/sched/engine/events.def
 [ -e "$header" ] || exit 0

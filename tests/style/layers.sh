@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Includes run downwards only: a file in src/LAYER may include its own folder's headers, those of
-# the layers that stand before it in the list below, and the public ones. A folder within a layer,
-# and a file, may have a place of its own in the list; else it has that of the folder around it. A
-# quoted include that names no file of the tree is a violation too, so that a typo cannot hide an
-# arrow.
+# Includes go only towards lower layers: a file in src/LAYER may include its own folder's headers,
+# those of the layers before it in the list below, and the public ones. A folder within a layer, or
+# a file, may have its own entry in the list; otherwise it has that of the folder around it. A
+# quoted include of a file that does not exist is a violation, too, so that a typo cannot hide a
+# dependency.
 . "$(dirname "$0")/lib.sh"
 order='base ctl wire sched sched/model sched/policy sched/engine sim model daemon ptx cfg image'
 order="$order dev dev/cpu dev/cpu/exec dev/cpu/decode dev/cpu/sm dev/cpu/drv"
@@ -30,7 +30,7 @@ order="$order host rt shim cudart front stage job lab cli opencl spank"
 		folder = FILENAME
 		sub(/[^\/]*$/, "", folder)
 	}
-	# The entry of the list that a path is of; "": none.
+	# Returns the entry of the list for a path, or "" if there is none.
 	function place(path) {
 		while (!(path in rank) && sub(/\/[^\/]*$/, "", path))
 			;

@@ -2,11 +2,11 @@
 # Copyright 2026 The heddle authors
 # shellcheck shell=sh
 #
-# Functions of the style tests. Each test is called with the tree's root, walks the files that belong to
-# the project, prints every violation as FILE:LINE: what, and fails when it printed any.
+# Functions of the style tests. Each test is called with the tree's root, checks the project's
+# files, prints every violation as FILE:LINE: what, and fails if it printed any.
 cd "${1:?usage: CHECK ROOT}" || exit 1
 
-# files PATTERN…: the project's own files, by git where there is git, else by name.
+# files PATTERN…: lists the project's own files, by git if available, else by name.
 files() {
 	if [ -e .git ] && git ls-files >/dev/null 2>&1; then
 		git ls-files -co --exclude-standard -- "$@" | sort -u | while read -r f; do
@@ -14,7 +14,8 @@ files() {
 		done
 	else
 		n=$#
-		# As git reads them: a name without '*' is that file of the root, one with '/' a path.
+		# Patterns as in git: a name without '*' is a file in the root, one with '/' is a
+		# path.
 		for pattern; do
 			case $pattern in
 			*/*) set -- "$@" -o -path "./$pattern" ;;
@@ -28,9 +29,9 @@ files() {
 	fi
 }
 
-# recent: of the names on standard input, those of files that differ from the commit SINCE, by default the
-# last one that is a day old. All of them without such a commit, or with SINCE=all. For checks that take
-# long: a file that has not changed since passed them then.
+# recent: from the names on standard input, prints the files that differ from the commit SINCE, by
+# default the last one that is at least a day old. Without such a commit, or with SINCE=all, prints
+# all. For slow checks: an unchanged file passed them at that commit.
 recent() {
 	since=${SINCE:-$(git rev-list -1 --first-parent --before='1 day ago' HEAD 2>/dev/null)}
 	if [ "$since" = all ] || ! git rev-parse -q --verify "$since^{commit}" >/dev/null 2>&1; then
@@ -43,7 +44,7 @@ recent() {
 	} | awk 'NR == FNR { recent[$0] = 1; next } $0 in recent' - /dev/fd/3
 } 3<&0
 
-# Reads violations on stdin; the verdict of the whole test.
+# Reads violations from standard input, prints them, and fails if there are any.
 verdict() {
 	awk '{ print } END { if (NR) { print NR " violations"; exit 1 } }'
 }

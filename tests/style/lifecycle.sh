@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: lifecycle.sh ROOT BUILD. Every file of the shim that has variables, and every part of struct
-# session, has a row in src/shim/join/lifecycle.def; and every row has such a file or part.
-# Variables named "once" or "real" do not count: they are set once, to what is right in a child, too.
+# usage: lifecycle.sh ROOT BUILD
+# Every file of the shim with variables, and every part of struct session, has a row in
+# src/shim/join/lifecycle.def, and every row has such a file or part. Variables named "once" or
+# "real" do not count: they are set once, to a value that is also right in a child process.
 set -eu
 root=$(cd "${1:?usage: lifecycle.sh ROOT BUILD}" && pwd)
 build=${2:?usage: lifecycle.sh ROOT BUILD}

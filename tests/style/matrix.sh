@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: matrix.sh ROOT BUILD. Tests ./run test itself: it finds the tests that a changed file concerns, and it says
-# where the time of a run went.
+# usage: matrix.sh ROOT BUILD
+# Tests ./run test itself: it selects the tests that a changed file concerns, and reports where the
+# time of a run went.
 build=$(cd "${2:?usage: matrix.sh ROOT BUILD}" && pwd) || exit 1
 . "$(dirname "$0")/lib.sh"
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
-# concerns FILE TEST…: the tests are among those that the file concerns, and the first is the first.
+# concerns FILE TEST…: the file must concern all these tests, and the first one must be the first
+# selected.
 concerns() {
 	file=$1
 	shift
@@ -20,7 +22,7 @@ concerns() {
 	done
 }
 
-log() { # NAME START SECONDS PROCESSOR-SECONDS
+log() { # NAME START SECONDS CPU-SECONDS
 	printf '{"name": "heddle:exec+plain / %s", "starttime": %s, "duration": %s, "stderr": "x\\ntimes:\\n%s %s\\n%s %s\\n"}\n' \
 		"$1" "$2" "$3" 0m0.000000s 0m0.000000s "0m$4s" 1m0.500000s
 }
@@ -39,7 +41,7 @@ log() { # NAME START SECONDS PROCESSOR-SECONDS
 	python3 tests/changed.py "$build" 0 src/sched/policy/ages.c 2>&1 | grep -q '^left out for time: ' ||
 		echo "no limit of time"
 
-	# Two tests of which the second goes on alone for 6 of 9 s.
+	# Two tests; the second runs alone for 6 of 9 s.
 	{ log one 100 3 1.250000 && log two 100 9 2.000000; } >"$tmp/log"
 	[ "$(python3 tests/times.py slowest "$tmp/log" | head -n 1)" = "   9.0 s  two in ${tmp%%/*}" ] ||
 		echo "the slowest test is not the first"

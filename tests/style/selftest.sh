@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Every style check must be able to fail: each gets a small tree that is right and then one that is
-# wrong in a way that it exists to find.
+# Every style check must be able to fail: each gets a small correct tree, and then one with an error
+# of the kind that it must find.
 here=$(cd "$(dirname "$0")" && pwd)
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
@@ -126,7 +126,7 @@ fresh
 printf 'char *x(void) { return getenv("HOME"); }\n' >>"$tmp/t/src/ptx/b.c"
 expect 1 environment "what a set-uid program would believe"
 
-# Of a build, not of a tree.
+# Checks of a build, not of a tree.
 built() { # STATUS WHAT
 	if command -v ninja >/dev/null && command -v cc >/dev/null; then
 		printf 'rule c\n command = cc -c $in -o $out\nbuild src/ptx/b.o: c src/ptx/b.c\n' >"$tmp/t/build.ninja"
@@ -166,7 +166,7 @@ built 0 "a function that a row puts into a table"
 echo 'int y(void) { return 1; }' >>"$tmp/t/src/ptx/b.c"
 built 1 "a function that no row names"
 
-# Of a build's list of tests and of the list of faults.
+# STATUS WHAT TESTS: checks a build's list of tests against the list of faults.
 faults() { # STATUS WHAT TESTS
 	printf 'aaaaaaaa\tbase:opens,slow\ta fault\nbbbbbbbb\t-,slow\tanother one\ncccccccc\t%s\ta third one\n' "$3" >"$tmp/t/tests/faults.txt"
 	sh "$here/faults.sh" "$tmp/t" "$tmp/t" >"$tmp/out" 2>&1
@@ -190,8 +190,8 @@ faults 1 "tests of the full matrix alone" slow
 faults 1 "a case that is gone" base:closes
 faults 1 "no test" ''
 
-# A README.md with 20 figures of the one table that is measured, a doc/status.md with two more, and what is
-# rendered of that.
+# Creates a README.md with 20 figures of the one measured table, a doc/status.md with two more, and
+# the generated text.
 export PHRASES="$tmp/phrases"
 tables() {
 	fresh
@@ -354,7 +354,7 @@ said 'status.facts:34: no such test: cli-demos' "a test that is gone"
 status_of '$1 == "K7" { $3 = "cli-demo:suitcase" }'
 said 'status.facts:34: no such test: cli-demo:suitcase' "a case that is gone"
 
-# Each phrase, in a document, in a comment of C over several lines, and in one of a script.
+# Tries each phrase in a document, in a C comment of several lines, and in a script's comment.
 n=0
 while read -r phrase; do
 	fresh

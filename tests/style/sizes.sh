@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Ceilings on lines. A function is what stands between a "{" and the next "}" in column 0, with the
-# lines of its head; clang-format guarantees that shape. The medians are over src/ and looked at
-# once the tree is large enough to have one.
+# Limits on numbers of lines. A function is the text between a "{" and the next "}" in column 0,
+# plus its head; clang-format guarantees this shape. The medians are over src/ and checked only if
+# the tree is large enough.
 . "$(dirname "$0")/lib.sh"
 
-# The interpreter's dispatch function is the one that may be longer.
+# Only the interpreter's dispatch function may be longer.
 exempt='^src/dev/cpu/.*: dispatch'
 
 {
@@ -38,7 +38,7 @@ exempt='^src/dev/cpu/.*: dispatch'
 		open = 0
 	}
 	{ lines = FNR }
-	# A head starts behind a blank line, a preprocessor line or the end of something else.
+	# A head starts after a blank line, a preprocessor line or the end of something else.
 	!open && (/^$/ || /^#/ || /^}/ || /;$/ || /\*\/$/) { head = FNR + 1 }
 	!open && /^{/ { open = FNR }
 	open && /^}/ {
@@ -71,7 +71,7 @@ exempt='^src/dev/cpu/.*: dispatch'
 		HACKING.md 90
 		.clang-format 30
 	EOF
-	# In columns: the further bytes of a character do not count.
+	# Columns: continuation bytes of a character do not count.
 	[ ! -f README.md ] || LC_ALL=C awk '
 		{ gsub(/[\200-\277]/, "") }
 		length > 110 { print FILENAME ":" FNR ": line of " length " columns, at most 110" }' README.md

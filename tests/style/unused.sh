@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: unused.sh ROOT BUILD. Functions and variables of src/ that other files can see and none
-# names: they are dead, or want to be static. By the object files of a whole build; what a library
-# exports is named from outside, and so is what the sources of tests and benchmarks name. A function that only
-# tests call is dead, too, but for what makes a test possible (`hooks`), and so is a function in a header that no
-# source of src/ names. A row of a .def that puts the address of a symbol into a table, as policies.def does with
-# sched_policy_ID, uses the symbol.
+# usage: unused.sh ROOT BUILD
+# Finds functions and variables of src/ with external linkage that no other file uses: they are dead
+# or should be static. Works on the object files of a complete build; a library's exports count as
+# used, and so do symbols that the sources of tests and benchmarks use. A function that only tests
+# call is dead, too, except hooks that make a test possible (`hooks`), and so is a function in a
+# header that no source of src/ names. A row of a .def that puts the address of a symbol into a
+# table, as policies.def does with sched_policy_ID, uses the symbol.
 set -eu
-# The virtual GPU as a library, what resets or shows a module's state, and libc's that heddled replaces.
+# Functions of the virtual GPU's library, functions that reset or show a module's state, and libc
+# functions that heddled replaces.
 hooks='_Exit vgpu_mem_destroy vgpu_module_kernel vgpu_vec_plain launch_on_transition cost_forget durations_find'
 hooks="$hooks sim_read_line sim_parse_time sim_real_name sim_split"
 root=${1:?usage: unused.sh ROOT BUILD}
@@ -23,8 +25,8 @@ find "$root/tests" "$root/bench" \( -name "*.[ch]" -o -name "*.def" \) -exec cat
 	tr -cs "A-Za-z0-9_" "\n" >"$tmp/outside"
 find "$root/src" \( -name "*.[chS]" -o -name "*.def" \) -exec cat {} + |
 	tr -cs "A-Za-z0-9_" "\n" | sort | uniq -c >"$tmp/words"
-# With "&of_##id" in a file that includes a .def, each row ROW(x, ...) of the .def uses of_x. A declaration or a
-# definition has no "&".
+# With "&of_##id" in a file that includes a .def, each row ROW(x, ...) of the .def uses of_x. A
+# declaration or a definition has no "&".
 grep -rl --include="*.[ch]" "&[a-z_]*##" "$root/src" | while read -r file; do
 	sed -n 's/^#include "\(.*\/\)*\(.*\.def\)"/\2/p' "$file" | sort -u | while read -r def; do
 		ids=$(find "$root/src" -name "$def" -exec sed -n 's/^[A-Z_]*(\([A-Za-z0-9_]*\),.*/\1/p' {} +)
@@ -81,7 +83,7 @@ END {
 			continue
 		if (!(name in named))
 			print defined[name] ": nothing outside names " name
-		# Where it is declared and where it is defined.
+		# Two occurrences: the declaration and the definition.
 		else if (times[name] == 2)
 			print defined[name] ": only tests call " name
 	}

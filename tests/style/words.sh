@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Phrases that readers stumble over, in documents and comments. words.txt lists them, with the words to use
-# instead, and for each folder how many are left from before. Documents have none. Code in a document (`...`,
-# blocks) does not count, nor do generated pages and doc/notebook.md, which is history. BLESS=1 rewrites how many
-# are left: run it when there are fewer.
+# Finds phrases that confuse readers, in documents and comments. words.txt lists them with better
+# words, and with the number of remaining uses per folder. Documents must have none. Code in a
+# document (`...`, blocks) does not count, nor do generated pages and doc/notebook.md, which is a
+# history. BLESS=1 updates the numbers: run it when there are fewer.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$(dirname "$0")/lib.sh"
 : "${WORDS:=$here/words.txt}"
@@ -40,7 +40,7 @@ text() {
 		if (/^(#|\||[ \t]*- )/)
 			flush()
 		line = $0
-		sub(/^#+.*/, "", line) # a title may be a question without its mark
+		sub(/^#+.*/, "", line) # a title may be a question without a question mark
 		gsub(/`[^`]*`/, "CODE", line)
 		gsub(/\]\([^)]*\)/, "]", line)
 		gsub(/[*_\\]/, "", line)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* wire: what is sent arrives, what is wrong is told apart, descriptors do not leak. */
+/* Tests that sent messages arrive, errors are distinguished, and descriptors do not leak. */
 #include "unit.h"
 
 #include "wire/wire.h"
@@ -71,7 +71,7 @@ static void round_trip(void **state)
 	assert_int_equal(open_fds(), before);
 }
 
-/* Any number of bytes, and of one descriptor. */
+/* Sends any number of bytes, and n copies of one descriptor. */
 static void send_many(int sock, const void *msg, size_t bytes, int fd, unsigned n)
 {
 	char room[CMSG_SPACE(sizeof(int) * 200)] = {0};
@@ -88,7 +88,8 @@ static void send_many(int sock, const void *msg, size_t bytes, int fd, unsigned 
 	assert_int_equal(sendmsg(sock, &m, 0), bytes);
 }
 
-/* More descriptors than asked for, than anybody may send, than there is room to receive. */
+/* More descriptors than requested, than any sender may send, and than fit into the receiver's
+ * buffer. */
 static void descriptor_floods(void **state)
 {
 	unsigned before = open_fds(), counts[] = {1, 8, 32, 200};
@@ -112,7 +113,8 @@ static void descriptor_floods(void **state)
 	}
 }
 
-/* Descriptors with an empty packet, by one who closes with something unread: none stays. */
+/* Descriptors come with an empty packet from a peer that closes with unread data: none stays
+ * open. */
 static void reset_with_descriptors(void **state)
 {
 	unsigned before = open_fds();
@@ -139,7 +141,7 @@ static void oversized(void **state)
 	assert_int_equal(wire_send(sock[0], big, NULL, 0), -EINVAL);
 	assert_int_equal(send(sock[0], big, sizeof(big), 0), sizeof(big));
 	assert_int_equal(wire_recv(sock[1], msg, sizeof(msg), NULL, 0, NULL), -EMSGSIZE);
-	/* The next packet is unharmed. */
+	/* The next packet is received intact. */
 	wire_head_init(h, WIRE_LIST, sizeof(*h));
 	assert_int_equal(wire_send(sock[0], h, NULL, 0), 0);
 	assert_int_equal(wire_recv(sock[1], msg, sizeof(msg), NULL, 0, NULL), sizeof(*h));
@@ -152,7 +154,8 @@ static void on_alarm(int sig)
 {
 }
 
-/* Nobody answers, and signals come faster than the socket's timeout: it ends all the same. */
+/* The peer never answers, and signals come more often than the socket's timeout: the call times out
+ * all the same. */
 static void interrupted(void **state)
 {
 	struct sigaction act = {.sa_handler = on_alarm}, old;
@@ -183,7 +186,7 @@ static void malformed(void **state)
 	bad = h;
 	bad.head.protocol++;
 	assert_int_equal(wire_check(&bad, sizeof(bad)), -EPROTO);
-	bad.head.bytes = 1; /* another version may be of any size */
+	bad.head.bytes = 1; /* another version may have any size */
 	assert_int_equal(wire_check(&bad, sizeof(bad.head)), -EPROTO);
 	bad = h;
 	bad.head.type = 0;
@@ -195,7 +198,7 @@ static void malformed(void **state)
 	bad = h;
 	memset(bad.name, 'x', sizeof(bad.name)); /* no NUL */
 	assert_int_equal(wire_check(&bad, sizeof(bad)), -EBADMSG);
-	memset(bad.group, 0, sizeof(bad.group)); /* nor does the neighbour's count */
+	memset(bad.group, 0, sizeof(bad.group)); /* zeros in the next field do not help either */
 	assert_int_equal(wire_check(&bad, sizeof(bad)), -EBADMSG);
 	bad = h;
 	bad.n_sms = CTL_MAX_SMS + 1;
@@ -227,7 +230,7 @@ static void pages(void **state)
 	assert_int_equal(wire_page_map(fd, &q), 0);
 	p->slots[3].granted = 5;
 	assert_int_equal(q->slots[3].granted, 5);
-	/* Nobody can shrink it under the other. */
+	/* Neither process can shrink it while the other has it mapped. */
 	assert_int_equal(ftruncate(fd, 0), -1);
 	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE), -1);
 	p->magic++;
@@ -237,7 +240,7 @@ static void pages(void **state)
 	p->magic--;
 	p->version++;
 	assert_int_equal(wire_page_map(fd, &q), -EPROTO);
-	/* A file that can still shrink is no page, whatever it holds. */
+	/* A file that can still shrink is not a valid page, whatever it contains. */
 	other = memfd_create("x", MFD_CLOEXEC);
 	assert_int_equal(ftruncate(other, (off_t)p->bytes), 0);
 	assert_int_equal(wire_page_map(other, &q), -EPROTO);
@@ -277,7 +280,7 @@ static void socket_paths(void **state)
 	assert_int_equal(wire_connect("/nonexistent/socket", 100), -ENOENT);
 }
 
-/* What was answered before the connection was reset arrives; then it is reset. */
+/* An answer sent before the connection was reset arrives; then the reset is reported. */
 static void last_words(void **state)
 {
 	struct wire_refused m = {.error = 7}, got;

@@ -3,8 +3,9 @@
 # Copyright 2026 The heddle authors
 #
 # usage: programs.sh LIST EXAMPLES LIBCUDA
-# Every example program, with the kernels of COMPILERS compilers at most (9), gives right results on the virtual GPU; a pair
-# starts together; wrong use and a missing kernel end in the right status.
+# Runs every example program on the virtual GPU with the kernels of at most COMPILERS compilers (9)
+# and checks the results. Also checks that a pair starts together, and the exit status for wrong
+# usage and for a missing kernel.
 set -u
 list=$1
 examples=$2
@@ -23,7 +24,7 @@ complain() {
 	cat "$tmp/out"
 	bad=1
 }
-# expect STATUS PROGRAM ARG…
+# expect STATUS PROGRAM ARG…: runs the program, which must end with this status.
 expect() {
 	want=$1
 	program=$2
@@ -39,7 +40,8 @@ for program in va nn pf pl md spmv mm cfd nb bo mh tp fd lm px; do
 		grep -q "pass: 2 of 2 checked" "$tmp/out" || complain "$program: no verdict"
 	done
 done
-# In slices (heddle ptx slice): one, some that do not divide the grid, and one for each block.
+# The kernels in slices (heddle ptx slice): one slice, numbers that do not divide the grid, and one
+# per block.
 for program in va nn pf pl md spmv mm cfd nb bo mh tp fd lm px; do
 	for toolchain in $toolchains; do
 		"$examples/../heddle" ptx slice "$examples/../kernels/$toolchain/$program.ptx" >"$tmp/sliced.ptx" ||
@@ -60,7 +62,7 @@ timeout 60 "$examples/md" --size small --repeat 3 --barrier "$tmp/meet" --role l
 expect 0 mm --size trivial --repeat 3 --barrier "$tmp/meet" --role high --delay-us 100 --json
 cp "$tmp/out" "$tmp/high"
 wait $! || complain "md, role low, failed"
-# The high one launches behind the low one's start, in every round.
+# The high-priority program launches after the start of the low-priority one, in every round.
 awk -F '[:,]' '
 	/"round":/ {
 		for (k = 1; k < NF; k++) {

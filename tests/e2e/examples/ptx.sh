@@ -3,8 +3,9 @@
 # Copyright 2026 The heddle authors
 #
 # usage: ptx.sh LIST
-# Every kernel that should be in the PTX is, no call in it is left open but those that the driver
-# resolves, and ptxas takes it (where there is one). ONE_IN: ptxas takes one file of so many (1).
+# The PTX has every kernel that it should have and no unresolved calls except those that the driver
+# resolves, and ptxas (if installed) accepts it. ONE_IN=N: ptxas checks only every N-th file
+# (default: 1).
 set -u
 list=$1
 build=$(dirname "$list")/..
@@ -26,7 +27,7 @@ cut -f 1,3 "$list" | sort -u | {
 			grep -vE '^(vprintf|__assertfail|malloc|free|)$')
 		[ -z "$open" ] || complain "$file: unresolved: $open"
 		arch=$(sed -n 's/^[.]target \(sm_[0-9]*a*\).*/\1/p' "$ptx")
-		[ "$arch" = sm_70 ] && arch=sm_75 # the oldest that ptxas 13 knows
+		[ "$arch" = sm_70 ] && arch=sm_75 # the oldest that ptxas 13 supports
 		if [ $((n % ${ONE_IN:-1})) = 0 ] && command -v ptxas >/dev/null; then
 			ptxas -arch="$arch" "$ptx" -o /dev/null || complain "$file: not assembled"
 		fi

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What the example programs' builds and checks stand on: a check that could not fail would make
- * every program "correct". */
+/* Tests the functions that the example programs use to check their results: a check that cannot
+ * fail would make every program "correct". */
 #include "common.h"
 #include "unit.h"
 
@@ -37,7 +37,7 @@ static void bounds(void **state)
 	ex_check_bound(&v, got, want, 3, 2e-5, 1.0);
 	assert_int_equal(v.wrong, 1);
 	struct ex_verdict nan = {0};
-	got[1] = NAN; /* what an element that was never written looks like */
+	got[1] = NAN; /* as in an element that was never written */
 	ex_check_bound(&nan, got, want, 3, 2e-5, 1.0);
 	assert_int_equal(nan.wrong, 1);
 }
@@ -49,7 +49,7 @@ static void repeated(void **state)
 	ex_check_repeated(&v, got, 5, want, 2, 0.0, 0.0);
 	assert_int_equal(v.wrong, 0);
 	got[3] = 2.001f;
-	got[4] = 3.0f; /* of a repetition that is not whole */
+	got[4] = 3.0f; /* part of an incomplete repetition */
 	ex_check_repeated(&v, got, 5, want, 2, 0.0, 0.0);
 	assert_int_equal(v.wrong, 2);
 	assert_int_equal(v.first_wrong, 3);
@@ -65,7 +65,7 @@ static void scaling(void **state)
 	uint32_t n = 1000, batches = 20, per_block = 1;
 	ex_apply_scale(&w, &n, &batches, &per_block);
 	assert_true(n == 1000 && batches == 40 && per_block == 1);
-	batches = 3; /* too few to be fine-grained */
+	batches = 3; /* too few batches to be fine-grained */
 	w.scale = 0.5;
 	ex_apply_scale(&w, &n, &batches, &per_block);
 	assert_true(n == 500 && batches == 3);

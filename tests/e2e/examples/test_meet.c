@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The common start: parties in processes of their own go through rounds together, learn when the
- * first one's kernel started, and are let go when one gives up. */
+/* Tests the common start: parties in separate processes go through rounds together, learn when the
+ * first party's kernel started, and are released when one party gives up. */
 #include "common.h"
 #include "meet.h"
 #include "unit.h"
@@ -34,7 +34,7 @@ static int gone(void **state)
 	return unlink(path);
 }
 
-/* No party may be in round k + 1 while another has not left round k. */
+/* No party may enter round k + 1 before all others have left round k. */
 static int party(_Atomic unsigned *in_round, unsigned self)
 {
 	struct meet *m;
@@ -64,7 +64,7 @@ static void rounds(void **state)
 	_Atomic unsigned *in_round =
 		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(in_round, MAP_FAILED);
-	for (int again = 0; again < 2; again++) { /* the file can be used once more */
+	for (int again = 0; again < 2; again++) { /* the file can be reused */
 		pid_t pid[PARTIES];
 		for (unsigned p = 0; p < PARTIES; p++) {
 			pid[p] = fork();
@@ -87,7 +87,7 @@ static void cancelled(void **state)
 	pid_t pid = fork();
 	if (pid == 0)
 		_exit(meet_all(m) == -ECANCELED ? 0 : 1);
-	usleep(20000); /* so that most runs find it asleep; either way it must come back */
+	usleep(20000); /* so that the party is usually asleep by now; it must return either way */
 	meet_cancel(m);
 	int status;
 	assert_int_equal(waitpid(pid, &status, 0), pid);
