@@ -49,6 +49,10 @@ class Kept:
                 stdout=subprocess.PIPE, text=True).stdout.strip()
         return self._digests[kind]
 
+    def is_of_gpu(self, name):
+        """Whether a table is measured on a GPU."""
+        return name not in self.rows or self.rows[name].needs not in ("VIRTUAL", "PTXAS")
+
     def figure(self, name, path):
         """The figure of a table that is measured, as pages name it."""
         value = find(self.tables[name].figures, path)

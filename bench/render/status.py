@@ -40,7 +40,7 @@ class Fact:
         """The state on a GPU: the age of the oldest table with its figures."""
         if not self.is_begun:
             return "not yet"
-        names = quoted(self.figures)
+        names = {name for name in quoted(self.figures) if kept.is_of_gpu(name)}
         if not names:
             return "no evidence"
         if names - set(kept.tables):

@@ -155,6 +155,11 @@ if shares["shares"]:  # else its budget left out all
     compare("Weighted fairness", ["programs", "weights", "shares", "off", "by heddled", "lost", "sliced: shares", "lost"] +
             (["under MPS: shares", "off", "lost"] if under_mps else []), body)
 
+left_out = shares["shares_left_out"]
+said = f"Left out, for want of time: {', '.join(left_out)}."
+if (said in " ".join(text.split())) != bool(left_out):
+    sys.exit(f"FAILED: Weighted fairness: does not say what was left out: {left_out}")
+
 share = raw("share")
 names = [s["name"] for s in share["summary"]]
 
