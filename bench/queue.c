@@ -50,7 +50,7 @@ static struct {
 static struct gpu gpu;
 static CUdeviceptr data;
 static CUstream stream;
-static unsigned wave; /* blocks that run at once */
+static unsigned wave; /* number of blocks that run at once */
 
 static double now_us(void)
 {

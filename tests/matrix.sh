@@ -11,7 +11,7 @@ failed=0
 skipped=0
 lost=
 again=
-logs=    # of tests, as JSON
+logs=    # of the tests, as JSON
 steps=   # lines for tests/times.py: name, wall seconds, CPU seconds, log or -
 wrapper= # the command that runs each test when CPU time is measured
 

@@ -163,7 +163,7 @@ def look(verb, argv):
             if not any("results all correct" in line for line in lines):
                 fail(f"demo: no result: {lines}")
         if verb == "demo":
-            continue  # it takes seconds
+            continue  # the command takes seconds
         if verb == "tune" and not re.search(r"\[1/\d+\] first look: sequential.*\[\d+/\d+\] rounds: "
                                             r".*\[\d+/\d+\] again: ", raw, re.S):
             fail(f"tune: no progress: {raw!r}")

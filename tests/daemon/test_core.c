@@ -19,7 +19,7 @@ static void preempts_and_resumes(void **state)
 	struct wire_slot *l, *h;
 	uint32_t seq;
 
-	assert_int_equal(low.page->watch, 0); /* alone: no kicks */
+	assert_int_equal(low.page->watch, 0); /* alone, so it need not kick */
 	l = submit(d, &low, 0, 800);
 	assert_int_equal(hd_run(d), UINT64_MAX);
 	arrive(low.page, l);
@@ -83,7 +83,7 @@ static void pinned(void **state)
 	hd_run(d);
 	arrive(low.page, l);
 	low.page->pin = 1;
-	hd_kicked(d, low.t); /* alone, and not watched */
+	hd_kicked(d, low.t); /* alone, so not watched */
 	hd_run(d);
 	assert_int_equal(low.page->pinned, 1);
 	high = join(d, 2, false);
@@ -138,7 +138,7 @@ static void held_at_start(void **state)
 	l = submit(d, &low, 3, 80);
 	next = submit(d, &low, 4, 80);
 	hd_run(d);
-	assert_int_equal(l->granted, 1); /* as far as anybody knows */
+	assert_int_equal(l->granted, 1); /* no drain was reported yet */
 	arrive(low.page, l);
 	drain(l);
 	hd_run(d);
@@ -516,7 +516,7 @@ static void end_seen_late(void **state)
 	struct wire_slot *l, *h;
 	struct sched_info info;
 
-	low.page->watch = 0; /* no kick yet */
+	low.page->watch = 0; /* defers the kick */
 	l = submit(d, &low, 0, 800);
 	low.page->watch = 1;
 	l->submit_ns = now;

@@ -119,7 +119,7 @@ static void stands_still(void **state)
 		hd_run(d);
 		assert_int_equal(w->granted, 1);
 	}
-	/* Until it leaves. */
+	/* Until it has left. */
 	drain(l);
 	hd_run(d);
 	now += 1001 * MS;

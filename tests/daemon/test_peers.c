@@ -346,7 +346,7 @@ static void few_words(void **state)
 	for (int i = 0; i < 500;) {
 		sock = wire_connect(d.socket, 30000);
 		if (sock < 0)
-			continue; /* not yet */
+			continue; /* not there yet */
 		if (send(sock, "nonsense", 8, MSG_NOSIGNAL) < 0)
 			assert_int_equal(errno, EPIPE);
 		close(sock);
@@ -480,7 +480,7 @@ static void signals(void **state)
 	assert_int_equal(daemon_stop(&d), 0);
 	assert_int_equal(access(d.socket, F_OK), -1);
 	daemon_remove(&d);
-	/* Started by nohup. */
+	/* Started by nohup: SIGHUP is ignored. */
 	signal(SIGHUP, SIG_IGN);
 	d = daemon_start(NULL);
 	signal(SIGHUP, SIG_DFL);

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SOMEBODY 65533 /* users of no account */
+#define SOMEBODY 65533 /* unused user ids */
 #define ANOTHER  65532
 
 /* Returns the name of an unreserved GPU: all tests on a machine share the name space. */
@@ -190,7 +190,7 @@ static void other_users(void **state)
 		new_gpu(gpu);
 		first = as_user(SOMEBODY, gpu, "system", listens, &r, &uid);
 		assert_int_equal(r, 0);
-		for (int i = 0; i < 4; i++) /* more than it lets wait */
+		for (int i = 0; i < 4; i++) /* more than its queue holds */
 			assert_int_equal(gpu_reserve(gpu, &fd, &holder), 0);
 		second = as_user(SOMEBODY, gpu, NULL, false, &r, &uid);
 		assert_int_equal(r, 0);
@@ -229,7 +229,7 @@ static void between_users(void **state)
 			new_gpu(gpu);
 			first = as_user(ANOTHER, gpu, old ? "user" : name, listens, &r, &uid);
 			assert_int_equal(r, 0);
-			for (int i = 0; i < 4; i++) { /* more than it lets wait */
+			for (int i = 0; i < 4; i++) { /* more than its queue holds */
 				second = as_user(SOMEBODY, gpu, NULL, false, &r, &uid);
 				assert_int_equal(r, 0);
 				end(second);

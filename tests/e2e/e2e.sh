@@ -50,7 +50,7 @@ run_plain() {
 	name=$2
 	shift 2
 	LD_LIBRARY_PATH=$build/src/dev/cpu "$build/tests/shim/shim_prog" "$@" >"$dir/$name.want"
-	rm -f "$dir/$name.out" "$dir/$name.err" # an earlier one's
+	rm -f "$dir/$name.out" "$dir/$name.err" # left by an earlier run
 	"$heddle" run --device cpu -p "$priority" -- "$build/tests/shim/shim_prog" "$@" \
 		>"$dir/$name.out" 2>"$dir/$name.err" &
 	started=$!

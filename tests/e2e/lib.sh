@@ -65,7 +65,7 @@ run() {
 	name=$2
 	program=$3
 	shift 3
-	rm -f "$dir/$name.out" "$dir/$name.err" # an earlier one's
+	rm -f "$dir/$name.out" "$dir/$name.err" # left by an earlier run
 	"$heddle" run --device "$device" -p "$priority" -- "$examples/$program" "$@" --json \
 		>"$dir/$name.out" 2>"$dir/$name.err" &
 	# shellcheck disable=SC2034
@@ -119,7 +119,7 @@ where_begins() {
 	priority=$1
 	name=$2
 	shift 2
-	rm -f "$dir/$name.out" "$dir/$name.err" # an earlier one's
+	rm -f "$dir/$name.out" "$dir/$name.err" # left by an earlier run
 	# shellcheck disable=SC2154
 	"$heddle" run --device "$device" -p "$priority" -- "$bench/where" --out "$dir/$name.where" \
 		"$@" >"$dir/$name.out" 2>"$dir/$name.err" &

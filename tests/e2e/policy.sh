@@ -524,7 +524,7 @@ hangs() {
 	daemon=
 	[ "$status" = 1 ] || fail "heddled ended with $status"
 	grep -q 'policy bad: decide has not returned' "$dir/daemon.log" || fail "it does not say why"
-	# Nobody is left waiting.
+	# No launch waits any more.
 	for name in one two; do
 		rounds=$(wc -l <"$dir/$name.out")
 		await 60 awk -v n="$rounds" 'END { exit NR <= n }' "$dir/$name.out" ||

@@ -107,7 +107,7 @@ static void hangs(void **state)
 		assert_int_equal(run("horizontal"), -ETIMEDOUT);
 		says(heddle_error(h), words);
 	}
-	assert_int_equal(heddle_limit_compiling(h, 300), 0); /* for those that do end */
+	assert_int_equal(heddle_limit_compiling(h, 300), 0); /* so that the others can finish */
 	others_go_on(before);
 }
 

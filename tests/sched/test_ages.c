@@ -16,18 +16,18 @@
 #define A       0u /* indices in world.at; A has the smaller code */
 #define B       1u
 #define TURN_NS (MS / 4)
-#define LONGEST 1000u /* turns */
+#define LONGEST 1000u /* maximum number of turns */
 
 struct world {
 	struct ages ages;
 	struct age_launch at[3];
 	uint32_t n;
-	double alone_ns[2], done[2]; /* done: blocks */
+	double alone_ns[2], done[2]; /* blocks done */
 	/* paces relative to the pace alone: [older][which] */
 	double pace[2][2];
 	double on[2];      /* fraction of its allowed blocks that are on SMs */
 	uint64_t needs_ns; /* B gets room after being alone for this long; 0: it has room */
-	uint64_t apart_ns; /* how long it has been */
+	uint64_t apart_ns; /* how long B has been alone */
 	double on_then;    /* fraction of the other's blocks on SMs when the first relaunch came, */
 	uint64_t gone_ns;  /* and how long the relaunched one had been away */
 	uint32_t older;
@@ -109,7 +109,7 @@ static void goes_on(struct world *w)
 			struct age_launch *l = &w->at[i];
 
 			if (i == leaver && !l->present && !l->leaving) {
-				continue; /* it waits */
+				continue; /* it waits for the other */
 			} else if (i == leaver && l->present) {
 				l->present = false;
 				l->leaving = true;
@@ -118,7 +118,7 @@ static void goes_on(struct world *w)
 			} else if (i == leaver && w->now_ns >= w->away_ns + 2 * TURN_NS) {
 				l->leaving = false;
 			} else if (i != leaver && !l->present) {
-				assert_false(l->leaving); /* not before it has left */
+				assert_false(l->leaving); /* it must have left first */
 				l->present = true;
 				w->older = !i;
 				w->on_then = w->gone_ns ? w->on_then : w->on[!i];
@@ -177,7 +177,7 @@ static void a_worse_order_is_left_again(void **state)
 	goes_on(&w);
 	assert_int_equal(w.leaves, 2);
 	assert_int_equal(w.older, B);
-	/* And not tried again. */
+	/* It is not tried again. */
 	again(&w, B);
 	goes_on(&w);
 	assert_int_equal(w.leaves, 2);
@@ -205,7 +205,7 @@ static void nobody_leaves_where_it_cannot_pay(void **state)
 	struct world w;
 
 	(void)state;
-	make(&w, 15.0 * MS); /* short */
+	make(&w, 15.0 * MS); /* a short launch */
 	goes_on(&w);
 	assert_int_equal(w.leaves, 0);
 	make(&w, 80.0 * MS); /* leaving takes long */
@@ -216,7 +216,7 @@ static void nobody_leaves_where_it_cannot_pay(void **state)
 	w.at[B].steady = true;
 	goes_on(&w);
 	assert_int_equal(w.leaves, 0);
-	make(&w, 80.0 * MS); /* one kernel twice */
+	make(&w, 80.0 * MS); /* two launches of one kernel */
 	w.at[B].code = w.at[A].code;
 	goes_on(&w);
 	assert_int_equal(w.leaves, 0);
@@ -349,7 +349,7 @@ static void an_order_after_a_swap_is_another_one(void **state)
 		again(&w, A);
 		w.at[B].present = false;
 		goes_on(&w);
-		assert_int_equal(w.at[B].finished, 0); /* apart all the same */
+		assert_int_equal(w.at[B].finished, 0); /* they still run one by one */
 	}
 	assert_true(fabs(known(&w)->rate[B][0] - 1.2) < 0.02);
 	assert_true(fabs(known(&w)->rate[B][1] - 0.8) < 0.02);

@@ -181,7 +181,7 @@ static void as_good_as_the_best(void **state)
 		shared += got[0] < w.kernel[0].blocks_per_sm || got[1] < w.kernel[1].blocks_per_sm;
 		n++;
 	}
-	assert_true(n > 1000 && shared > 500); /* it was about something */
+	assert_true(n > 1000 && shared > 500); /* the cases were not trivial */
 }
 
 /* No room is left that a kernel could use. */
@@ -216,7 +216,7 @@ static void unknown(void **state)
 	uint32_t got[KERNELS];
 	struct world w;
 
-	make(&w, 2); /* each would fill an SM */
+	make(&w, 2); /* each alone would fill an SM */
 	decide(&w, got);
 	assert_int_equal(got[0] + got[1], 8);
 	assert_true(got[0] >= 1 && got[1] >= 1);
@@ -242,7 +242,7 @@ static void one_point(void **state)
 		w.kernel[1].curve_ns[9 - n] = 8 * MS / (9 - n);
 		decide(&w, got);
 		assert_true(got[0] == 4 && got[1] == 4);
-		w.kernel[1].blocks_per_sm = 1; /* nor has it another count */
+		w.kernel[1].blocks_per_sm = 1; /* no other count is possible */
 		w.kernel[1].threads = 2048;
 		decide(&w, got);
 		/* not enough room for both: the hardware queues */

@@ -40,7 +40,7 @@ static void every_state_is_reached(void **state)
 	}
 }
 
-/* What the rest relies on. */
+/* Rules that other code relies on. */
 static void rules(void **state)
 {
 	for (unsigned s = 1; s < LAUNCH_STATES; s++) {
@@ -91,7 +91,7 @@ struct fixture {
 	struct sched *s;
 	struct sched_tenant *low, *high;
 	uint64_t now, next_id;
-	unsigned words, natives; /* told of launches */
+	unsigned words, natives; /* words and natives sent to launches */
 };
 
 static void tell(struct fixture *f)
@@ -202,7 +202,7 @@ static void through_preemptions(struct fixture *f)
 	sched_shrunk(f->s, f->now, l);
 	expect(f, l, LAUNCH_RUNNING);
 	end(f, h);
-	expect(f, l, LAUNCH_RUNNING); /* grown */
+	expect(f, l, LAUNCH_RUNNING); /* it has grown */
 	h = launch(f, f->high, 2, SCHED_BEGAN_TOLD, LAUNCH_RUNNING);
 	tell(f);
 	expect(f, l, LAUNCH_SHRINKING);

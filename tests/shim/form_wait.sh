@@ -18,7 +18,7 @@ rounds=300
 for _ in 1 2 3 4 5 6; do # it may have got no CPU time
 	rm -rf "$dir/cache"
 	start watch
-	same waits "$rounds" 24 30 # two launches a round
+	same waits "$rounds" 24 30 # two launches per round
 	stop
 	plain=$(plain_launches)
 	[ "$plain" = 0 ] || [ "$plain" -ge $((rounds * 2)) ] || break

@@ -48,7 +48,7 @@ left_shut() {
 for scenario in chain defaults guard events copies own threads capture params errors; do
 	beside $scenario gated $scenario 20
 done
-beside many gated many 4 # on forty streams
+beside many gated many 4 # with forty streams
 beside waits waiting
 beside shut left_shut
 # Launches with more blocks than fit at once are managed as usual, and so are queued launches.

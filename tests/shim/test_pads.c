@@ -20,7 +20,7 @@ static struct {
 	int shared, reserved, unit, most_of_block, by_threads;
 	int limit, fixed; /* of the function: dynamic and static shared memory */
 	bool refuses;     /* does not raise the limit */
-	bool by_two;      /* blocks come in pairs */
+	bool by_two;      /* blocks are allocated in pairs */
 } sm;
 static struct form form;
 
@@ -61,7 +61,7 @@ static CUresult device_get(int *value, CUdevice_attribute which, CUdevice device
 	return CUDA_SUCCESS;
 }
 
-/* As an H100's. */
+/* Sets the limits of an H100. */
 static int begin(void **state)
 {
 	(void)state;
@@ -112,7 +112,7 @@ static void all_counts(void **state)
 		assert_int_equal(p.counts, 0xfffe);
 		check(&p, given[i]);
 	}
-	/* Whole SMs of 32 blocks. */
+	/* An SM holds 32 blocks. */
 	sm.by_threads = 32;
 	pads_find(&session, &form, 32, 0, &p);
 	assert_int_equal(p.counts, 0xfffffffeu);
@@ -172,7 +172,7 @@ static void quotas(void **state)
 	assert_int_equal(pads_least(q, 4), 0);
 	q[1] = 7;
 	q[2] = 3;
-	q[4] = 1; /* no SM of this device */
+	q[4] = 1; /* an SM that the device lacks */
 	assert_int_equal(pads_least(q, 4), 3);
 }
 

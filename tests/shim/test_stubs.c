@@ -149,7 +149,7 @@ static void set_folders(const char *dir, const char *folder)
 static const struct init_case {
 	const char *folder;
 	int errors[4], inits, result;
-	bool without; /* MPS in the end */
+	bool without; /* MPS is off in the end */
 } init_cases[] = {
 	{"mps-pipe", {0}, 1, 0, false}, {"mps-pipe", {805}, 2, 0, false},
 	{"mps-pipe", {807, 805}, 3, 0, true}, {"mps-pipe", {809, 809, 809}, 3, 0, true},
