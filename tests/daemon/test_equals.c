@@ -58,7 +58,7 @@ static void next_may_preempt(void **state)
 	hd_destroy(d);
 }
 
-/* h runs for 5 ms; l has ended before. */
+/* Lets h run for 5 ms and end; l has already ended. */
 static void both_end(
 	struct hd *d, struct fake *a, struct wire_slot *l, struct fake *b, struct wire_slot *h)
 {

@@ -293,7 +293,7 @@ static void long_tasks(void **state)
 	assert_int_equal(heddle_tasks_destroy(t), 0);
 }
 
-/* With an argument: the cases of tasks that take long. */
+/* With an argument, runs the cases of long tasks. */
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {

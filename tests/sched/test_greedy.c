@@ -201,7 +201,7 @@ static void nothing_is_wasted(void **state)
 			continue;
 		for (unsigned i = 0; i < KERNELS; i++) {
 			memcpy(more, got, sizeof(more));
-			/* The next count at which it is faster. */
+			/* Raise the count until the kernel is faster. */
 			for (more[i]++; more[i] <= w.kernel[i].blocks_per_sm &&
 					remaining(&w.kernel[i], more[i]) >=
 						remaining(&w.kernel[i], got[i]);)
@@ -497,7 +497,7 @@ static void what_is_left_counts(void **state)
 	make_pairs(&w, 2);
 	w.kernel[0].finished = w.kernel[0].started = 900;
 	for (unsigned c = 1; c <= 8; c++)
-		w.kernel[0].curve_ns[c] = 8 * MS; /* one block is enough for it */
+		w.kernel[0].curve_ns[c] = 8 * MS; /* one block per SM is as fast as eight */
 	decide_pairs(&w, 110, got);
 	assert_true(got[0] && got[1]);
 	w.kernel[0].finished = w.kernel[0].started = 999;

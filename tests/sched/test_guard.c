@@ -72,7 +72,7 @@ static void expect(const struct fixture *f, uint8_t a, uint8_t b, uint8_t c, uin
 	assert_memory_equal(q, row, SMS);
 }
 
-/* A launch of 10,000 blocks that began with the whole device. */
+/* Submits a launch of 10,000 blocks that begins with the whole device. */
 static void begin(struct fixture *f, uint32_t counts)
 {
 	struct sched_options o = {.n_sms = SMS, .simultaneous = true, .spatial = true};

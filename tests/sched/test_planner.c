@@ -80,7 +80,7 @@ static void tell(struct fixture *f)
 		f->held += (a.type == SCHED_HOLD) - (a.type == SCHED_RELEASE);
 }
 
-/* Four SMs that hold 8 blocks of 256 threads each. */
+/* Creates an engine for four SMs that hold 8 blocks of 256 threads each. */
 static void begin(struct fixture *f, const char *options)
 {
 	struct sched_options o = {.n_sms = 4, .simultaneous = true, .spatial = true};

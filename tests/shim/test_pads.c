@@ -18,7 +18,7 @@ static struct session session;
 /* A simulated SM, and its driver's answers. */
 static struct {
 	int shared, reserved, unit, most_of_block, by_threads;
-	int limit, fixed; /* of the function: dynamic and static shared memory */
+	int limit, fixed; /* the function's dynamic (limit) and static (fixed) shared memory */
 	bool refuses;     /* does not raise the limit */
 	bool by_two;      /* blocks are allocated in pairs */
 } sm;
@@ -152,7 +152,7 @@ static void expect(const struct pads *p, uint32_t quota, uint32_t n, uint32_t le
 	assert_int_equal(args.least + args.more, most);
 }
 
-/* Counts 2, 3, 4 and 6 of 8. */
+/* A grid with counts 2, 3, 4 and 6 of 8. */
 static void quotas(void **state)
 {
 	struct pads p = {.counts = 0x5c, .fit = 8}, none = {.fit = 8};
