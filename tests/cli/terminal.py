@@ -216,7 +216,7 @@ def main():
                                "/nonexistent/x.svg"], 80, {"TERM": "xterm"})
     if status != 1 or "results all correct" in raw or "/nonexistent/x.svg" not in raw:
         fail(f"demo without a picture: {status}: {raw}")
-    # It prints rows while it runs. A signal ends it in the middle.
+    # The bench prints rows while it runs. A signal ends it in the middle.
     argv = [HEDDLE, "bench", "preempt", "--device", "cpu", "--part", "overhead", "--rounds", "1"]
     for columns in (80, 40):
         status, raw = on_terminal(argv, columns, {"TERM": "xterm"}, r"\[\d+/32\] plain: nn")

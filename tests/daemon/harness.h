@@ -39,7 +39,7 @@ struct tenant {
 struct wire_hello tenant_hello(int priority);
 /* Returns the reply's type (WIRE_WELCOME, WIRE_REFUSED), 0 at end of file, or negative errno. */
 int tenant_hello_send(const char *socket, const struct wire_hello *h, struct tenant *ret);
-/* The same, sending a descriptor as well; fd -1: none. */
+/* Like tenant_hello_send, but also sends the descriptor fd (-1: none). */
 int tenant_hello_with(const char *socket, const struct wire_hello *h, int fd, struct tenant *ret);
 struct tenant tenant_join(const struct daemon *d, int priority);
 void tenant_leave(struct tenant *t);

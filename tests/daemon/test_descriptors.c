@@ -306,7 +306,7 @@ static void abuse_tenant(const struct daemon *d)
 	for (unsigned i = 0; i < 3; i++) {
 		int fd = (int[]){t.kick, t.event, t.page_fd}[i];
 
-		fcntl(fd, F_SETFL, O_ASYNC | O_APPEND); /* without O_NONBLOCK */
+		fcntl(fd, F_SETFL, O_ASYNC | O_APPEND); /* clears O_NONBLOCK */
 		flock(fd, LOCK_EX);
 		fcntl(fd, F_OFD_SETLKW, &(struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET});
 		lseek(fd, 1 << 30, SEEK_SET);

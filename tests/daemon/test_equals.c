@@ -21,7 +21,7 @@ static void next_may_preempt(void **state)
 	assert_false(hd_may_preempt(d)); /* equals that have never had work */
 	w = submit(d, &a, 0, 800);
 	hd_run(d);
-	assert_false(hd_may_preempt(d)); /* only one of them has work */
+	assert_false(hd_may_preempt(d)); /* only one of the equals has work */
 	run_through(d, &a, w);
 	now += 30000 * MS;
 	w = submit(d, &b, 0, 400);
@@ -220,7 +220,7 @@ static void ends_once(void **state)
 		hd_run(d);
 		if (i == 0)
 			close_slot(d, &a, w);
-		hd_scan_last(d, a.t); /* as at its end */
+		hd_scan_last(d, a.t); /* scans the slots as at the tenant's end */
 		assert_int_equal(a.t->launches, i + 1);
 		assert_int_equal(a.t->ran_ns, 5 * MS * (i + 1));
 	}

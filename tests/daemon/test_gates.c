@@ -146,11 +146,12 @@ static void held_back(void **state)
 		assert_int_equal(may_pass(&low), 2);
 		hold(d, &low, &high);
 		assert_int_equal(may_pass(&low), 0);
-		goes_on(d, &low, 1, 3); /* it was in flight */
+		goes_on(d, &low, 1, 3); /* the launch was in flight */
 		assert_int_equal(may_pass(&low), 0);
 		release(d, &low, &high);
 		assert_int_equal(may_pass(&low), 2);
-		/* If it makes progress between two holds, it needs no launch during a hold. */
+		/* If the tenant makes progress between two holds, it needs no launch during a
+		 * hold. */
 		for (int round = 0; round < 3; round++) {
 			goes_on(d, &low, 1, 3);
 			hold(d, &low, &high);
@@ -180,9 +181,9 @@ static void not_starved(void **state)
 		assert_int_equal(low.page->allowed, low.page->opaque_completed + 1);
 		assert_int_equal(may_pass(&low), 1);
 		goes_on(d, &low, 1, 3);
-		assert_int_equal(may_pass(&low), 0); /* one launch per hold */
+		assert_int_equal(may_pass(&low), 0); /* each hold lets one launch begin */
 		release(d, &low, &high);
-		/* That launch counts as progress. */
+		/* The launch during the hold counts as progress. */
 		hold(d, &low, &high);
 		assert_int_equal(may_pass(&low), 0);
 		release(d, &low, &high);
@@ -239,7 +240,7 @@ static void renewed(void **state)
 			assert_true(far_ahead(&high));
 		}
 	}
-	/* Also without a kick, while some launches are in flight. */
+	/* The limit is also renewed without a kick, while some launches are in flight. */
 	goes_on(d, &low, 0, 1);
 	for (unsigned i = 0; i < 8; i++) {
 		low.page->opaque_completed += WIRE_FAR_AHEAD / 2;
@@ -300,7 +301,7 @@ static void not_renewed_while_held(void **state)
 
 static void assert_told(uint64_t word, uint32_t seq, uint32_t same)
 {
-	/* As the relay reads it: both halves in one load. */
+	/* The relay reads both halves of the word in one load. */
 	assert_int_equal((uint32_t)word, seq);
 	assert_int_equal(word >> 32, same);
 }
@@ -363,7 +364,7 @@ static void not_the_same(void **state)
 	hd_destroy(d);
 }
 
-/* The SM that differs may be any of them. */
+/* The difference is found on whichever SM it is. */
 static void any_differs(void **state)
 {
 	struct ctl_tenant b = {0};

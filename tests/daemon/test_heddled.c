@@ -635,10 +635,11 @@ static void activation(void **state)
 	assert_int_equal(recv(notes, text, sizeof(text), MSG_DONTWAIT), -1);
 	kill(d.pid, SIGCONT);
 	assert_int_equal(daemon_stop(&d), 0);
-	/* the service manager owns the socket, so heddled must not remove it */
+	/* the service manager owns the socket, so heddled does not remove it */
 	assert_int_equal(access(path, F_OK), 0);
 	snprintf(path, sizeof(path), "%s/heddled.db", dir);
-	assert_int_equal(access(path, F_OK), 0); /* in the service manager's folder */
+	/* the database is in the service manager's folder */
+	assert_int_equal(access(path, F_OK), 0);
 	close(notes);
 	daemon_remove(&d);
 }

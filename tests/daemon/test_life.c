@@ -50,7 +50,7 @@ static void turns(struct hd *d, char *ret_text, size_t size)
 	fclose(log);
 }
 
-/* One line with all the information needed to find the fault. */
+/* Checks that the text is one line with all the information needed to find the fault. */
 static void assert_one_line(const char *text, const char *what)
 {
 	assert_non_null(strstr(text, what));

@@ -356,7 +356,8 @@ static void goes_on_without(const struct place *p, struct tenant *t, struct wire
 		log_count(p, "an earlier heddled ended in its decide while this policy"), 1);
 	now = back(&d, t);
 	assert_true(quota_await(&now, w, 255));
-	reload(p, &d, "an earlier heddled ended in its decide while"); /* nor after SIGHUP */
+	/* SIGHUP does not load it either */
+	reload(p, &d, "an earlier heddled ended in its decide while");
 	expect_policy(&d, "none");
 	assert_int_equal(unlink(p->note), 0);
 	configure(p, p->so, "1");

@@ -123,7 +123,7 @@ static pid_t as_user(
 
 		if (setresgid(user, user, user) < 0 || setresuid(user, user, user) < 0)
 			_exit(1);
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* also if the test fails */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* the child also ends if the test fails */
 		if (scope) {
 			int n = snprintf(
 				a.sun_path + 1, sizeof(a.sun_path) - 1, "heddle/%s/%s", scope, gpu);
@@ -254,7 +254,7 @@ static void between_users(void **state)
 	assert_int_equal(uid, 0);
 	end(second);
 	end(first);
-	/* It does not block root's own reservation. */
+	/* The user's reservation does not block root's own. */
 	first = as_user(SOMEBODY, gpu, NULL, false, &r, &uid);
 	assert_int_equal(gpu_reserve(gpu, &fd, &holder), 0);
 	assert_true(fd >= 0);

@@ -96,7 +96,7 @@ static void spatial_short(void **state)
 	hd_run(d);
 	arrive(low.page, l);
 	l->host.present = 1;
-	assert_int_equal(asked_within(d, l, 100 * MS), 0); /* it has all SMs */
+	assert_int_equal(asked_within(d, l, 100 * MS), 0); /* the launch has all SMs */
 	h = submit(d, &high, 1, 2);
 	hd_run(d);
 	arrive(high.page, h);
@@ -110,7 +110,7 @@ static void spatial_short(void **state)
 	assert_int_equal(asked_within(d, l, 100 * MS), 0); /* almost all SMs */
 	l->host.present = 1;
 	assert_int_equal(asked_within(d, l, MS), 1);
-	l->host.ticket = 799; /* and no blocks are left for further workers */
+	l->host.ticket = 799; /* no blocks are left for further workers */
 	assert_int_equal(asked_within(d, l, 100 * MS), 0);
 	l->host.ticket = 700;
 	assert_int_equal(asked_within(d, l, 100 * MS), 4);
@@ -136,7 +136,7 @@ static void another_has_left(void **state)
 	arrive(high.page, h);
 	arrive(other.page, o);
 	l->host.present = 1;
-	asked_within(d, l, 200 * MS); /* until requests come every 64 ms */
+	asked_within(d, l, 200 * MS); /* until the daemon requests workers every 64 ms */
 	while (!asked_within(d, l, MS))
 		continue;
 	drain(o);

@@ -59,7 +59,8 @@ start_daemon() { # OPTION...
 	await 60 "$heddle" status >"$dir/status" || fail "heddled does not come up"
 }
 
-# run PRIORITY NAME PROGRAM ARG…: starts it in the background; its process id in $started.
+# run PRIORITY NAME PROGRAM ARG…: starts the program in the background; its process id is in
+# $started.
 run() {
 	priority=$1
 	name=$2

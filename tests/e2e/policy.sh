@@ -153,8 +153,8 @@ end_two() {
 	! grep -q warning "$dir/daemon.log" || fail "heddled found something wrong with it"
 }
 
-# two_programs POLICY [PRIORITY OPTION...]: the same, until each has finished 800 blocks beside the
-# other.
+# two_programs POLICY [PRIORITY OPTION...]: calls begin_two, then waits until each program has
+# finished 800 blocks beside the other.
 two_programs() {
 	begin_two "$@"
 	await 60 have_ended 1 two || fail "the second one does not begin"
@@ -357,7 +357,7 @@ guard() {
 	guard_ends "16 4 8 16"
 }
 
-# heddled dies while the launch is limited to 4 blocks: then it has all that fit.
+# heddled dies while the launch is limited to 4 blocks: then the launch has all blocks that fit.
 orphan() {
 	guard_begins unranked=16 --guard 1
 	stays 16

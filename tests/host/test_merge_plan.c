@@ -36,7 +36,7 @@ static enum host_merge_status plan_of(const struct host_merging *merging, unsign
 	return host_merge_plan(merging, &all, own, n, shapes, SMS, ret, ret_which, &needed);
 }
 
-/* Counts the kernels of workers 0, 1, ... as the device computes them (merge.h). */
+/* Counts the workers 0, 1, ... by kernel, as the device computes it (merge.h). */
 static void count_kinds(const struct host_merge_plan *p, unsigned n, uint32_t count[3])
 {
 	memset(count, 0, 3 * sizeof(*count));
@@ -135,7 +135,7 @@ static void by_sm(void **state)
 
 	blocks(1000, 1000, 1000);
 	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
-	assert_int_equal(p.merge.upto[0], 2); /* of ten SMs */
+	assert_int_equal(p.merge.upto[0], 2); /* SMs 0 and 1 of ten */
 	assert_int_equal(p.merge.upto[1], 10);
 	merging.order = CTL_MIXED; /* a pattern of five does not fit into four */
 	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
@@ -210,7 +210,7 @@ static void own(void **state)
 	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 30);
 	merging.workers_per_sm = 0;
-	merging.order = CTL_MIXED; /* one worker of every 4 */
+	merging.order = CTL_MIXED; /* the first of every four workers */
 	assert_int_equal(plan_of(&merging, 2, 8, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 20);
 	assert_true(p.merge.upto[0] && p.merge.upto[1] == p.merge.upto[0]);

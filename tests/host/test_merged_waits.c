@@ -20,7 +20,7 @@ static struct {
 	 * without */
 	unsigned busy, launches;
 	bool helps;
-	uint32_t flags; /* of the last launch */
+	uint32_t flags; /* flags of the last launch */
 	const struct ctl_merge *merge;
 } dev;
 
@@ -155,7 +155,7 @@ static void stalls(void **state)
 	assert_int_equal(s.stalled, 1);
 	assert_int_equal(dev.launches, 2);
 	assert_int_equal(run(CTL_PARTITION, 1000000, false, &s), CUDA_ERROR_UNKNOWN);
-	/* Although workers of all SMs may serve it: */
+	/* It is an error even if workers of all SMs may serve the kernel. */
 	assert_int_equal(run(CTL_APART, 1000000, false, &s), CUDA_ERROR_UNKNOWN);
 }
 

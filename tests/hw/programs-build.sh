@@ -378,7 +378,7 @@ cuda() {
 	${NVCC:-nvcc} -O2 -w -cudart "$runtime" -gencode "arch=compute_$arch,code=$code" "$@" $flags
 }
 
-# Its calls to the clock and the system always return the same values.
+# The program's calls to the clock and the system always return the same values.
 seed_by_constant() {
 	cat >"$build/$name.c" <<-'END'
 		long __wrap_time(long *t) { return t ? *t = 1000000000 : 1000000000; }

@@ -134,7 +134,7 @@ of() { # RUN WHAT: prints this file of the program $name
 	cat "$dir/$name.$1.$2"
 }
 
-ended() { # RUN: it ended before its timeout
+ended() { # RUN: succeeds if the run ended before its timeout
 	case $(of "$1" status) in 124 | 137) return 1 ;; esac
 }
 
@@ -210,7 +210,7 @@ record() {
 
 # ---- the disturber ----
 
-start_tick() { # WORD...: the command that it runs under
+start_tick() { # WORD...: the command under which the disturber runs
 	rm -f "$dir/tick.out" # left by an earlier run
 	"$@" "$examples/tick" --rounds "$rounds" --every-us "$every_us" --count 0 --check 1 --json \
 		>"$dir/tick.out" 2>"$dir/tick.err" &
@@ -346,7 +346,7 @@ judge_under_heddle() { # RUN
 	if ! ended "$1"; then
 		verdict=hang
 	elif grep -q '^heddle: heddled refused' "$dir/$name.$1.warned"; then
-		verdict=fails # it did not run under heddle
+		verdict=fails # the program did not run under heddle
 	elif [ "$(of "$1" status)" != 0 ]; then
 		verdict=fails
 		note="$note; $1: exit status $(of "$1" status)"

@@ -173,7 +173,7 @@ static void ends(void **state)
 	assert_int_equal(heddle_tasks_check(t, first), -EAGAIN);
 	assert_int_equal(heddle_tasks_wait(t, first, 1000000), -ETIMEDOUT);
 	assert_int_equal(heddle_tasks_wait_all(t, 1000000), -ETIMEDOUT);
-	/* Other tasks overtake it. */
+	/* Other tasks overtake the waiting one. */
 	for (unsigned i = 0; i < 300; i++) {
 		unsigned char args[16];
 		uint64_t to = at + 8;
@@ -203,7 +203,7 @@ static void ends(void **state)
 }
 
 /* ---- many ---- */
-#define PRODUCED 400 /* by each of four threads */
+#define PRODUCED 400 /* number of tasks per thread */
 
 static void *produce(void *user)
 {

@@ -239,7 +239,7 @@ static void forked(void **state)
 	assert_int_equal(heddle_tasks_destroy(t), 0);
 }
 
-/* With an argument: the cases that wait for timeouts of 10 s. */
+/* With an argument, runs the cases that wait for timeouts of 10 s. */
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {

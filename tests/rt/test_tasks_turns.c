@@ -38,7 +38,7 @@ static void nap(void)
 /* ---- a thread that spawns continually ---- */
 static pthread_t thread;
 static atomic_bool stop;
-static unsigned n_spawned; /* by the thread */
+static unsigned n_spawned; /* number of tasks that the thread has spawned */
 
 static void *spawn_on(void *user)
 {

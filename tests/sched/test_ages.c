@@ -25,11 +25,13 @@ struct world {
 	double alone_ns[2], done[2]; /* blocks done */
 	/* paces relative to the pace alone: [older][which] */
 	double pace[2][2];
-	double on[2];      /* fraction of its allowed blocks that are on SMs */
-	uint64_t needs_ns; /* B gets room after being alone for this long; 0: it has room */
+	double on[2]; /* fraction of its allowed blocks that are on SMs */
+	/* B gets room after it has run alone for this long; 0: B has room at once */
+	uint64_t needs_ns;
 	uint64_t apart_ns; /* how long B has been alone */
-	double on_then;    /* fraction of the other's blocks on SMs when the first relaunch came, */
-	uint64_t gone_ns;  /* and how long the relaunched one had been away */
+	/* when a launch first returned: the fraction of the other's blocks that were on SMs, */
+	double on_then;
+	uint64_t gone_ns; /* and how long the returning launch had been away */
 	uint32_t older;
 	uint64_t now_ns, wake_ns,
 		away_ns; /* away_ns: when the last launch that had to leave left */
@@ -109,7 +111,7 @@ static void goes_on(struct world *w)
 			struct age_launch *l = &w->at[i];
 
 			if (i == leaver && !l->present && !l->leaving) {
-				continue; /* it waits for the other */
+				continue; /* the launch waits for the other to end */
 			} else if (i == leaver && l->present) {
 				l->present = false;
 				l->leaving = true;
@@ -118,7 +120,8 @@ static void goes_on(struct world *w)
 			} else if (i == leaver && w->now_ns >= w->away_ns + 2 * TURN_NS) {
 				l->leaving = false;
 			} else if (i != leaver && !l->present) {
-				assert_false(l->leaving); /* it must have left first */
+				/* a launch must have left before it returns */
+				assert_false(l->leaving);
 				l->present = true;
 				w->older = !i;
 				w->on_then = w->gone_ns ? w->on_then : w->on[!i];
@@ -177,7 +180,7 @@ static void a_worse_order_is_left_again(void **state)
 	goes_on(&w);
 	assert_int_equal(w.leaves, 2);
 	assert_int_equal(w.older, B);
-	/* It is not tried again. */
+	/* That order is not tried again. */
 	again(&w, B);
 	goes_on(&w);
 	assert_int_equal(w.leaves, 2);
@@ -313,7 +316,7 @@ static void two_that_are_no_good_together_run_one_by_one(void **state)
 		w.at[!(i & 1)].present = false;
 		goes_on(&w);
 		assert_true(anew || w.older == (i & 1));
-		/* It does not start at all until both orders are measured anew. */
+		/* The later launch does not start at all until both orders are measured anew. */
 		assert_true(anew || w.leaves == begun);
 		assert_true(anew || w.at[!(i & 1)].finished == 0);
 	}
@@ -349,7 +352,7 @@ static void an_order_after_a_swap_is_another_one(void **state)
 		again(&w, A);
 		w.at[B].present = false;
 		goes_on(&w);
-		assert_int_equal(w.at[B].finished, 0); /* they still run one by one */
+		assert_int_equal(w.at[B].finished, 0); /* A and B still run one by one */
 	}
 	assert_true(fabs(known(&w)->rate[B][0] - 1.2) < 0.02);
 	assert_true(fabs(known(&w)->rate[B][1] - 0.8) < 0.02);
@@ -375,7 +378,7 @@ static void two_swaps_may_be_the_best(void **state)
 	goes_on(&w);
 	assert_int_equal(w.leaves, 2);
 	assert_int_equal(w.older, B);
-	/* Not if the swaps cost more than they save. */
+	/* The policy does not swap if the swaps cost more than they save. */
 	w.at[A].cost_ns = w.at[B].cost_ns = 20 * MS;
 	w.leaves = 0;
 	again(&w, B);

@@ -391,7 +391,7 @@ static void guard_keeps_count(void **state)
 		decide(&w, got);
 		assert_int_equal(got[0], gains ? 8 : 4);
 	}
-	/* It has more than its share, so the kernel beside it does not fit. */
+	/* The guard kernel has more than its share, so the kernel beside it does not fit. */
 	make_guard(&w, 2, 6);
 	w.kernel[0].predicted_ns = w.kernel[1].predicted_ns = 2 * MS;
 	decide(&w, got);
@@ -421,7 +421,7 @@ static void two_guards(void **state)
 
 /* time of a kernel beside another, in percent of its curve's time; 0: unknown */
 static uint32_t slowed,
-	slowed_by_second; /* the same for pairs with the second kernel; 0: as `slowed` */
+	slowed_by_second; /* like `slowed`, for pairs with the second kernel; 0: use `slowed` */
 
 static int ask(const struct heddle_policy_plan *plan, const uint32_t kernel[2],
 	const uint8_t quota[2], uint64_t ret_ns[2])
@@ -475,7 +475,7 @@ static void together_if_it_pays(void **state)
 		assert_int_equal(w.quota[0], HEDDLE_POLICY_UNBOUNDED);
 		assert_int_equal(got[1], 0);
 	}
-	/* With an unknown ratio, or without a model, it decides as without the option. */
+	/* With an unknown ratio, or without a model, greedy decides as without the option. */
 	decide_pairs(&w, 0, got);
 	assert_memory_equal(got, plain, 2 * sizeof(got[0]));
 	w.plan.ask = NULL;
@@ -565,7 +565,7 @@ static void who_waits_leaves_all_to_the_other(void **state)
 		k->running = 1;
 		k->blocks = k->remaining_ns = 1000000;
 		k->cost_ns = MS / 10;
-		/* no prediction of the time alone: measured beside others, it would be wrong */
+		/* a wrong prediction, learnt from launches beside others */
 		k->predicted_ns = 0;
 		k->curve_ns[8] = 100 * MS;
 	}
@@ -669,7 +669,7 @@ static void what_was_measured_is_not_predicted(void **state)
 	w.kernel[1].running = 0;
 	memset(w.quota, 0, sizeof(w.quota));
 	policy->decide(greedy, &w.view, &w.plan);
-	/* for an unmeasured pair, it asks for a prediction */
+	/* for an unmeasured pair, greedy asks for a prediction */
 	assert_true(w.quota[0] && !w.quota[SMS]);
 	policy->destroy(greedy);
 }

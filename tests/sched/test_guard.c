@@ -184,7 +184,7 @@ static void goes_on(void **state)
 	give(&f, 2, 2, 2, 2);
 	expect(&f, 4, 4, 4, 4);
 	sched_progress(f.s, f.l, 101 + 8 * SMS);
-	assert_true(sched_deadline(f.s) <= f.now + MS); /* it requests another decision */
+	assert_true(sched_deadline(f.s) <= f.now + MS); /* the engine requests another decision */
 	tell(&f);
 	expect(&f, 2, 2, 2, 2);
 	sched_destroy(f.s);

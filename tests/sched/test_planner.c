@@ -292,7 +292,7 @@ static void begins_bounded(void **state)
 	sched_begin_quotas(f.s, f.a, q);
 	assert_int_equal(q[0], 2);
 	assert_int_equal(q[3], 2);
-	assert_int_equal(q[255], 2); /* the same on all SMs: the device reads one word */
+	assert_int_equal(q[255], 2); /* equal on all SMs, because the device reads one word */
 	sched_destroy(f.s);
 }
 
@@ -505,7 +505,7 @@ static void switches(void **state)
 	expect_quota(&f, b, 255);
 	expect_quota(&f, a, 0);
 	sched_drained(f.s, f.now, a);
-	sched_drained(f.s, f.now, b); /* its count has changed */
+	sched_drained(f.s, f.now, b); /* the launch has changed its count */
 	tell(&f);
 	asked = 0;
 	sched_reconfigure(f.s, &o, &f.policy);
@@ -650,7 +650,7 @@ static void teaches_pairs(void **state)
 	second_waits = false;
 	sched_drained(f.s, f.now, a);
 	tell(&f);
-	pass_ns(&f, MS); /* it is returning to the device */
+	pass_ns(&f, MS); /* the launch is returning to the device */
 	sched_started(f.s, f.now, a, 1);
 	pass_ns(&f, 2 * MS);
 	sched_end(f.s, f.now, a, true, 2 * MS);
@@ -665,7 +665,7 @@ static void teaches_pairs(void **state)
 	sched_progress(f.s, b, 4);
 	tell(&f);
 	assert_int_equal(taught.n, 1);
-	/* Its time alone does not count for the pair. */
+	/* The time that the other kernel runs alone does not count for the pair. */
 	pass_ns(&f, 5 * MS);
 	sched_end(f.s, f.now, b, true, 8 * MS);
 	assert_int_equal(taught.n, 1);

@@ -164,18 +164,18 @@ static void through_life(struct fixture *f)
 	end(f, launch(f, t)); /* returns in time */
 	assert_int_equal(t->state, TENANT_EXPECTED);
 	sched_set_weight(f->s, t, 2);
-	pass(f, 100); /* after another decision, it is still expected */
+	pass(f, 100); /* after another decision, the tenant is still expected */
 	assert_int_equal(t->state, TENANT_EXPECTED);
 	pass(f, 20 * MS);
 	assert_int_equal(t->state, TENANT_IDLE);
 	end(f, launch(f, t)); /* returns too late */
 	pass(f, 20 * MS);
-	sched_leave(f->s, f->now, t); /* while idle */
+	sched_leave(f->s, f->now, t); /* leaves while idle */
 	sched_leave(f->s, f->now, expected(f));
-	sched_leave(f->s, f->now, join(f, 1)); /* while new */
+	sched_leave(f->s, f->now, join(f, 1)); /* leaves while new */
 	t = join(f, 1);
 	launch(f, t);
-	sched_leave(f->s, f->now, t); /* while busy */
+	sched_leave(f->s, f->now, t); /* leaves while busy */
 	end(f, l);
 }
 

@@ -268,7 +268,7 @@ static uint64_t wait_bound(const struct limits *lim)
 
 /* ---- running ---- */
 
-static const struct sched_policy *of_any = &policy_any; /* or greedy, or profile */
+static const struct sched_policy *of_any = &policy_any; /* policy_any, greedy or profile */
 
 static bool run_trace(uint64_t seed, bool ffs, uint64_t *io_events, double *io_longest)
 {

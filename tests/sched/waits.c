@@ -156,7 +156,7 @@ static const struct sched_policy checked_hpf = {.name = "hpf", .table = &checked
 
 static void check_vain(struct slot *w, const struct sim_launch *l)
 {
-	if (w->taken && (l->granted || l->done)) { /* it has left meanwhile */
+	if (w->taken && (l->granted || l->done)) { /* the launch has left meanwhile */
 		w->taken = false;
 		if (l->finished == w->granted_finished) {
 			uint64_t *at = &w->vain_ns[w->n_vain++ % HEDDLE_LANES_VAIN_MAX];

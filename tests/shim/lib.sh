@@ -111,11 +111,11 @@ managed() {
 	done
 }
 
-plain() { # ARG...: runs it without the shim
+plain() { # ARG...: runs the program without the shim
 	LD_LIBRARY_PATH=$(dirname "$CPU") timeout 200 "$PROG" "$@"
 }
 
-shim() { # ARG...: runs it through the shim
+shim() { # ARG...: runs the program through the shim
 	if [ -n "${WRAP:-}" ]; then # a command to run first, in a separate mount namespace
 		set -- unshare -m sh -c "$WRAP"' && exec "$@"' sh "$PROG" "$@"
 	else

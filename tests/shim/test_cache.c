@@ -270,7 +270,7 @@ static void unfinished(void **state)
 	close(open(path, O_CREAT | O_WRONLY, 0600));
 	fd = folder_open(folder);
 	folder_trim(fd, 1 << 20);
-	assert_int_equal(access(path, F_OK), 0); /* it may still be being written */
+	assert_int_equal(access(path, F_OK), 0); /* a recent file may still be being written */
 	used(path, 48);
 	folder_trim(fd, 1 << 20);
 	assert_int_equal(access(path, F_OK), -1);
@@ -299,7 +299,7 @@ static void opens(void *arg)
 {
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	*(bool *)arg = fd == 3; /* it sees none of the program's descriptors */
+	*(bool *)arg = fd == 3; /* the thread sees none of the program's descriptors */
 	sem_post(&inside);
 	sem_wait(&over);
 	close(fd);

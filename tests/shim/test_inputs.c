@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#define AT 0x7f0000000000ull /* AT: address of an allocation of `bytes` */
+#define AT 0x7f0000000000ull /* address of an allocation of `bytes` */
 
 struct cu_api cu;
 static uint64_t bytes;
@@ -135,7 +135,7 @@ static void rarely_asked(void **state)
 	inputs_of(&form, params, got);
 	assert_true(got[0] == 64 && got[1] == 64);
 	assert_int_equal(asked, 4);
-	/* Another address in it. */
+	/* Another address in the allocation. */
 	memcpy(params, &(uint64_t){AT + 16}, 8);
 	inputs_of(&form, params, got);
 	assert_int_equal(asked, 5);

@@ -117,7 +117,7 @@ static void all_counts(void **state)
 	pads_find(&session, &form, 32, 0, &p);
 	assert_int_equal(p.counts, 0xfffffffeu);
 	check(&p, 0);
-	/* At most two blocks fit in any case. */
+	/* With 100 KiB of its own, a block fits at most twice. */
 	pads_find(&session, &form, 128, 100 * KIB, &p);
 	assert_int_equal(p.fit, 2);
 	assert_int_equal(p.counts, 2);

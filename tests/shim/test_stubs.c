@@ -67,7 +67,8 @@ static void proc_address(void **state)
 	assert_ptr_equal(fn, sym("cuLaunchKernel"));
 	assert_int_equal(get("cuLaunchKernel", &fn, 12000, 2, NULL), CUDA_SUCCESS);
 	assert_ptr_equal(fn, sym("cuLaunchKernel_ptsz"));
-	/* Its address differs from the fake's export: it is recognized by name and version. */
+	/* cuMemFree's address differs from the fake's export: the shim recognizes it by name and
+	 * version. */
 	assert_int_equal(get("cuMemFree", &fn, 12000, 0, NULL), CUDA_SUCCESS);
 	assert_ptr_equal(fn, sym("cuMemFree_v2"));
 	assert_int_equal(get("cuNothing", &fn, 12000, 0, NULL), CUDA_ERROR_NOT_FOUND);

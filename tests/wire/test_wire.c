@@ -294,7 +294,7 @@ static void last_words(void **state)
 		assert_int_equal(wire_send(s[0], &q, NULL, 0), 0);
 		if (answered)
 			assert_int_equal(wire_send(s[1], &m, NULL, 0), 0);
-		close(s[1]); /* with the request unread */
+		close(s[1]); /* closes with the request unread */
 		if (answered) {
 			assert_int_equal(
 				wire_recv(s[0], &got, sizeof(got), NULL, 0, NULL), sizeof(got));
