@@ -201,8 +201,8 @@ static void many_blocks(void **state)
 		assert_true(data[i] > 0 && data[i] <= 1024);
 		used += !on[data[i] - 1]++;
 	}
-	assert_int_equal(
-		used, columns / 4); /* the number of SMs: each has barriers for four blocks */
+	/* The number of SMs: each has barriers for four blocks. */
+	assert_int_equal(used, columns / 4);
 	heddle_tasks_destroy(t);
 }
 

@@ -29,13 +29,13 @@ struct world {
 	/* B gets room after it has run alone for this long; 0: B has room at once */
 	uint64_t needs_ns;
 	uint64_t apart_ns; /* how long B has been alone */
-	/* when a launch first returned: the fraction of the other's blocks that were on SMs, */
+	/* When a launch first returned: the fraction of the other's blocks that were on SMs, and how
+	 * long the returning launch had been away. */
 	double on_then;
-	uint64_t gone_ns; /* and how long the returning launch had been away */
+	uint64_t gone_ns;
 	uint32_t older;
-	uint64_t now_ns, wake_ns,
-		away_ns; /* away_ns: when the last launch that had to leave left */
-	uint32_t leaves; /* number of times that a launch was told to leave */
+	uint64_t now_ns, wake_ns, away_ns; /* when the last launch that had to leave left */
+	uint32_t leaves;                   /* number of times that a launch was told to leave */
 };
 
 static void make(struct world *w, double alone_ns)

@@ -180,8 +180,7 @@ static void take_and_give_back(struct tenant *t, struct wire_slot *w, struct kno
 		store(&w->host.seq, load(&w->host.seq) + 1);
 		w->preemptions++;
 		k->taken = true;
-		/* the launch's relay stays */
-	} else if (k->taken && present > full - w->workers_per_sm + 1) {
+	} else if (k->taken && present > full - w->workers_per_sm + 1) { /* its relay stays */
 		k->finished = load64(&w->host.finished);
 	} else if (k->taken && load64(&w->host.finished) >= k->finished + 100) {
 		memset(w->host.quota, CTL_NO_QUOTA, sizeof(w->host.quota));
