@@ -17,7 +17,7 @@
 # maximum latency (ms), training steps per second meanwhile. Settings: PERIODS (ms, default
 # 5,10,20), WAYS (launches,graph), REQUESTS (2000), OUT (a folder for the programs' output), PYTHON
 # (python3; must have PyTorch). With several GPUs, each run may use its own (CUDA_VISIBLE_DEVICES).
-# `python3 bench/render.py picture opaque FILE...` draws the results of several runs.
+# `python3 bench/render.py picture opaque FILE...` draws several runs.
 set -eu
 dist=$(cd "$1" && pwd)
 shift

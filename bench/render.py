@@ -46,7 +46,7 @@ def render():
     if path:
         page.write(path, text)
         for name, svg in kept.pictures.items():
-            page.write(f"{os.path.dirname(path)}/results/{name}.svg", svg)
+            page.write(os.path.join(os.path.dirname(path), "results", f"{name}.svg"), svg)
     faults = []
     for path, text in pages_with_marks(kept, faults):
         marks = page.Marks(kept, path)

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The low-priority tenant of bench/handover.sh, which measures how long a hand-over takes beyond
- * the minimum. It launches long grids whose blocks record when they ran, and afterwards reads the
- * daemon's event log. For each preemption it finds the blocks that were running when the daemon
- * stored the order, the end of the last of them (the residual), and how much later the last worker
- * left.
+/* How long a hand-over takes beyond what it must: the low-priority tenant of that measurement. It
+ * launches long grids whose blocks write down when they ran, and afterwards reads the daemon's
+ * event log. For each preemption: the blocks that ran when the daemon stored the order, the end of
+ * the last of them (the residual), and how much later the last worker was gone.
  *
- * Clocks: the store is stamped with CLOCK_MONOTONIC, blocks and relay with the device's global
- * timer, which follows CLOCK_REALTIME up to a constant. The constant is derived from the
- * preemptions: a relay cannot see an order before it was stored, so the least (seen - stored) is
- * the constant plus one trip over the bus, which --one-way-ns gives (half of the round trip,
- * doc/notebook.md).
+ * Clocks: the order is stored by CLOCK_MONOTONIC; blocks and relay by the device's global timer,
+ * which follows CLOCK_REALTIME up to a constant. The constant is taken from the preemptions
+ * themselves: a relay cannot see an order before it was stored, so the least of (seen - stored) is
+ * the constant plus one way over the bus, which --one-way-ns says (half of the round trip).
  *
  * Run as: heddle run -p low -- stamps --events FILE ..., beside a high-priority program. */
 #include "gpu.h"
@@ -114,7 +112,7 @@ static void open_grids(const struct settings *s, struct grids *g)
 	wave = gpu_wave(&g->gpu, g->threads);
 	must(cuMemAlloc(&g->times, (size_t)g->blocks * sizeof(struct block_time)), "memory");
 	must(cuMemAlloc(&g->out, (size_t)g->blocks * g->threads * sizeof(float)), "memory");
-	for (int warm = 0; warm < 2; warm++) { /* finds the rounds for the wanted block length */
+	for (int warm = 0; warm < 2; warm++) { /* rounds for a block of the wanted length */
 		unsigned blocks = wave < g->blocks ? wave : g->blocks;
 		double one, many;
 
@@ -129,7 +127,7 @@ static void open_grids(const struct settings *s, struct grids *g)
 	}
 }
 
-/* Launches grids until the time is over. Returns the stamps of all grids, one after the other. */
+/* Launches until the time is over; every grid's stamps, one behind the other. */
 static struct block_time *run_grids(const struct settings *s, const struct grids *g, size_t *ret_n)
 {
 	uint64_t end = now_ns(CLOCK_MONOTONIC) + (uint64_t)(s->for_ms * 1e6);
@@ -165,7 +163,7 @@ struct order {
 	uint64_t store, seen, drained;
 };
 
-/* Reads the preemptions that drained because of the very order that the log line names. */
+/* Preemptions that drained on the very order that the line speaks of. */
 static struct order *read_orders(const char *path, size_t *ret_n)
 {
 	FILE *f = fopen(path, "r");
@@ -197,7 +195,7 @@ static struct order *read_orders(const char *path, size_t *ret_n)
 	return at;
 }
 
-/* True if t is between a grid's first and last stamps, with 20 ms of slack, which is ample. */
+/* A grid's first and last stamps are near its ends: twenty milliseconds are far more. */
 static bool overlaps(const struct block_time *grid, size_t n, uint64_t t)
 {
 	const uint64_t slack = 20000000;
@@ -244,7 +242,7 @@ int main(int argc, char **argv)
 	printf("stamps: ready\n");
 	fflush(stdout);
 	blocks = run_grids(&s, &g, &n_blocks);
-	usleep(300000); /* the daemon writes its log after the decisions */
+	usleep(300000); /* the log is written behind the decisions */
 	orders = read_orders(s.events, &n_orders);
 	h = calloc(n_orders + 1, sizeof(*h));
 	for (size_t i = 0; i < n_orders; i++) {
@@ -258,7 +256,7 @@ int main(int argc, char **argv)
 		size_t running = 0;
 
 		for (size_t k = 0; k < n_blocks; k++) {
-			/* Skip whole grids that did not run near that time. */
+			/* Whole grids that lie apart are skipped by their spans. */
 			if (k % g.blocks == 0 && !overlaps(&blocks[k], g.blocks, store)) {
 				k += g.blocks - 1;
 				continue;

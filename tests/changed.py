@@ -31,6 +31,7 @@ CONCERNS = [
     (r"^(man|completions|contrib|README|doc|examples)", r"^(cli-(man|readme|installed|completions)|rt-installed)"),
     (r"^bench/", r"^tests/cli/"),
     (r"^(bench|doc|src/pass)/|^README", r"^(figures|stale-tables)$"),
+    (r"^bench/re|^doc/status", r"^(faults|selftest)$"),
     (r"^tests/style/", r"^selftest$"),
     (r"^tests/((?:\w+/)+)", r"^tests/\1"),
 ]

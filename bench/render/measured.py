@@ -45,8 +45,9 @@ class Measured:
         return about
 
     def _find_figures(self):
-        figures = dict(_flat(self.data, ""))
-        figures.update(_flat(self.data, "", True))
+        data = {key: value for key, value in self.data.items() if key != "samples"}  # raw ones
+        figures = dict(_flat(data, ""))
+        figures.update(_flat(data, "", True))
         if self.name == "pairs":
             figures.update(over_heddle(self.data))
         elif self.name in ("share", "share-rest"):

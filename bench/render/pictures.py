@@ -118,19 +118,19 @@ def merge(data):
 PARTITION = re.compile(r"merge partition=(\d+):(\d+)(?!.* help)")
 
 
-def is_partition(way):
-    """Whether a way of a pair is a point of its curve: a right one, and no worker helps the other
-    kernel."""
-    return bool(PARTITION.match(way["way"]) and way.get("ms") and not way.get("wrong"))
-
-
 def merge_curve(pair):
-    """The points of a pair: the first kernel's share of the workers, and the time in ms."""
-    curve = []
-    for way in filter(is_partition, pair.get("ways", [])):
-        first, second = map(int, PARTITION.match(way["way"]).groups())
-        curve.append((first / (first + second), way["ms"]))
-    return sorted(curve)
+    """The points of a pair: the first kernel's share of the workers, and the time in ms. Results
+    before schema 2 have no curve: its points are the ways in which no worker helps the other
+    kernel."""
+    if "curve" in pair:
+        return list(zip(pair["curve"]["part"], pair["curve"]["ms"]))
+    points = []
+    for way in pair.get("ways", []):
+        parts = PARTITION.match(way["way"])
+        if parts and way.get("ms") and not way.get("wrong"):
+            first, second = map(int, parts.groups())
+            points.append((first / (first + second), way["ms"]))
+    return sorted(points)
 
 
 def _merge_pair(pair, left, top):
@@ -256,7 +256,7 @@ def of_tables(kept):
     for name, table in kept.tables.items():
         if name == "share" and table.data.get("pairs"):
             made[name] = share(table.data)
-        elif name == "merge" and find(table.data, "pairs.0.ways"):
+        elif name == "merge" and merge_curve(find(table.data, "pairs.0") or {}):
             made[name] = merge(table.data)
         elif name == "opaque" and "alone.training" in table.data:
             made[name] = opaque(table.lines)

@@ -14,7 +14,6 @@ from .template import fill, find
 HIGH_US = "{noise:~}{high_us:.0f} ({high_speedup:x})"
 ANTT = "{noise:~}{antt:.2f} ({antt_gain:x})"
 STP = "{noise:~}{stp_makespan:.3f} ({antt:.2f})"
-LEFT = Say("**{left} results are missing**, for want of time.", when="left")
 
 DEMO = Table(
     "The demo",
@@ -246,8 +245,7 @@ def _share(title):
               ("pairs that are noise", "{noisy}")], Rows(_share_means)),
         "The paper, on a K40c: STP 1.053 with persistent threads (`workers`) and 1.098 with its "
         "service (`greedy`) where a program of low utilisation takes part, 0.995 and 1.003 "
-        "elsewhere.",
-        LEFT)
+        "elsewhere.")
 
 
 SPLITS = Table(
@@ -259,8 +257,7 @@ SPLITS = Table(
     "that fit on even SMs and a quarter on odd ones, and the second the other way round.",
     Grid([("pair", "{first} + {second}"), Each("summary", "arrangements", STP),
           ("best split", "{best_split.noise:~}{best_split.name}"),
-          ("over greedy", "{best_split.over_greedy:more}")], Rows("pairs")),
-    LEFT)
+          ("over greedy", "{best_split.over_greedy:more}")], Rows("pairs")))
 
 ORACLE = Table(
     "Policy greedy and the best fixed quotas (SiM, section 4)",
@@ -269,8 +266,7 @@ ORACLE = Table(
     "`share` is the part of the oracle's gain that policy greedy reaches.",
     Grid([("pair", "{first} + {second}"), ("best", "{best}"), ("oracle", "{oracle_gain:%}"),
           ("greedy", "{greedy_gain:%}"), ("share", "{share_percent:.0f %}")],
-         Rows("oracle.pairs")),
-    LEFT)
+         Rows("oracle.pairs")))
 
 MERGE = Table(
     "Kernels together (KernelMerge)",

@@ -10,12 +10,6 @@ from .values import Broken, load_json, read_file
 LARGE = 100000  # bytes; results that are smaller are kept whole
 
 
-def _partitions(pair):
-    """Of the ways of a pair of KernelMerge, those that its picture draws."""
-    pair["ways"] = [{"way": way["way"], "ms": way["ms"]} for way in pair.get("ways", [])
-                    if pictures.is_partition(way)]
-
-
 def drop(name, data):
     """Drops from a table's data. doc/measuring.md lists what."""
     data.pop("samples", None)
@@ -25,7 +19,9 @@ def drop(name, data):
             row.pop("claims", None)
             row.pop("shared_claims", None)
         for pair in data.get("pairs", []):
-            _partitions(pair)
+            curve = pictures.merge_curve(pair)
+            pair["curve"] = {"part": [part for part, _ in curve], "ms": [ms for _, ms in curve]}
+            pair.pop("ways", None)
 
 
 def text_of(data):

@@ -31,6 +31,11 @@ void bench_stage_close(struct bench_stage *s)
 	s->open = false;
 }
 
+bool bench_shows(int r)
+{
+	return r == CLI_OK || child_interrupted();
+}
+
 struct stage_run bench_run(const struct bench *b, const char *low, const char *high)
 {
 	return (struct stage_run){.low = {low, "large", 0},

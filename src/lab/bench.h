@@ -49,6 +49,10 @@ struct stage_run bench_run(const struct bench *b, const char *low, const char *h
 int bench_pair(struct bench *b, struct bench_stage *s, const struct stage_run *run, const char *key,
 	struct stage_result *ret);
 
+/* Returns whether a part shows its tables after it has measured with the result r: also if a signal
+ * interrupted it, so that the rows that it has are not lost. */
+bool bench_shows(int r);
+
 /* ---- bench_corun.c ---- */
 enum { BENCH_PAIRS = 1, BENCH_DELAY = 2, BENCH_EQUAL = 4, BENCH_TRIPLETS = 8 };
 /* Runs of programs to come. */

@@ -130,7 +130,7 @@ body.append(["all", str(spatial["spatial_pairs"])] +
 compare("Spatial against temporal", rows("Spatial against temporal")[0], body)
 
 shares = raw("shares")
-under_mps = "deviation_mps" in shares["shares"][0]
+under_mps = shares["shares"] and "deviation_mps" in shares["shares"][0]
 
 
 def each(programs, key):
@@ -151,8 +151,9 @@ body += [[s["name"], str(s["sets"]), f"{s['deviation_mean']:.1f}", f"{s['deviati
          ([f"{s['deviation_mps_mean']:.1f}", f"{s['deviation_mps_worst']:.1f}", f"{100 * s['lost_mps_mean']:+.1f} %",
            f"{100 * s['lost_mps_worst']:+.1f} %", str(s["noisy_mps"])] if under_mps else [])
          for s in shares["shares_summary"]]
-compare("Weighted fairness", ["programs", "weights", "shares", "off", "by heddled", "lost", "sliced: shares", "lost"] +
-        (["under MPS: shares", "off", "lost"] if under_mps else []), body)
+if shares["shares"]:  # else its budget left out all
+    compare("Weighted fairness", ["programs", "weights", "shares", "off", "by heddled", "lost", "sliced: shares", "lost"] +
+            (["under MPS: shares", "off", "lost"] if under_mps else []), body)
 
 share = raw("share")
 names = [s["name"] for s in share["summary"]]

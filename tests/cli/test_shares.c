@@ -51,7 +51,7 @@ static double rate(const uint64_t *done_ns, unsigned n, uint64_t window_ns, unsi
 	return shares_rate(finished, window_ns, windows);
 }
 
-/* The rate is the median of the windows, so a delay in one of them does not change it. */
+/* The rate is the median of the windows, so a delay in one window does not matter. */
 static void rates(void **state)
 {
 	uint64_t done[ROUNDS];

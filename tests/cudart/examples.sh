@@ -29,7 +29,7 @@ passes() {
 
 for program in "$build"/examples/rt/shared/*; do
 	name=$(basename "$program")
-	case $name in vecadd | *.o) continue ;; esac # README shows vecadd
+	case $name in vecadd | *.o) continue ;; esac # vecadd is the example in README
 	[ ! -x "$program" ] || passes "$name" "$build/heddle" run --device cpu -- "$program" --size trivial --check last
 done
 [ $n -gt 0 ] || { echo "skipped: no compiler for kernels"; exit 77; }

@@ -331,7 +331,7 @@ static void twist(struct world *w, const struct peer *p)
 		break;
 	case 1:
 		if (fd == p->event && write(fd, &(uint64_t){UINT64_MAX - 1}, 8) < 0)
-			return; /* the socket is full */
+			return; /* the counter is full */
 		break;
 	case 2:
 		if (ftruncate(fd, (off_t)number(&w->in)) == 0)

@@ -80,7 +80,7 @@ int main(int argc, char **argv)
 		fail("usage: task_tool THREADS REGISTERS full|partly|stamps FILE KERNEL...");
 	pool = (struct pass_pool){.threads = (uint32_t)atoi(argv[1]),
 		.registers = (uint32_t)atoi(argv[2]),
-		.wide = !strcmp(argv[3], "partly"), /* may or may not fit */
+		.wide = !strcmp(argv[3], "partly"), /* a block may need one warp more */
 		.stamps = !strcmp(argv[3], "stamps")};
 	for (int i = 4; i + 1 < argc && n < TASK_KINDS; i += 2)
 		kinds[n++] = (struct pass_task){.m = read_module(argv[i]),

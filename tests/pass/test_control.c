@@ -270,7 +270,7 @@ static void narrow_goes_on(void **state)
 	assert_int_equal(t.host->ticket, 0);
 	resume(1, 1);
 	assert_int_equal(low(block().state), 0);
-	/* A launch that waits for its word gets one and ends. */
+	/* The next launch ends if no word stops it. */
 	anew(state);
 	word(1, 1);
 	launch(CTL_WAIT_WORD, 1, 0);

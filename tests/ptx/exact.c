@@ -2,10 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* usage: exact [--ptxas PROGRAM] [--reworded] FILE.ptx…
- * Reads each file and prints it. Without ptxas it checks: there is no error, the printed text
- * has the same tokens, parsing and printing it again changes nothing, the module is valid, and
- * so is one whose statements are all copies. With ptxas, too: both texts assemble to the same
- * bytes, except for sections that record PTX lines or text; files that ptxas rejects are
+ * Reads each file and prints it. In each case, there must be no error, the printed text must have
+ * the same tokens, parsing and printing it again must change nothing, and the module must be valid,
+ * as well as one whose statements are all copies. With ptxas, both texts must also assemble to the
+ * same bytes, except for sections that record PTX lines or text; files that ptxas rejects are
  * skipped. --reworded: the parser rewrites parts of these files, so the tokens are not compared. */
 #include "elf_same.h"
 #include "ptx/ptx.h"

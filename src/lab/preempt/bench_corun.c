@@ -153,7 +153,7 @@ static int list_cases(struct bench *b, unsigned parts, struct cases *ret)
 	const struct cases_table *on_this = b->quick ? &cpu_quick : &cpu;
 	int r = cases_begin(b, b->device == DEV_CPU ? on_this : &gpu, MAX_CASES, ret);
 
-	if (r != CLI_OK)
+	if (!bench_shows(r))
 		return r;
 	if (parts & BENCH_PAIRS)
 		list_pairs(ret);
@@ -187,7 +187,7 @@ int bench_corun(struct bench *b, unsigned parts)
 
 	if (r == CLI_OK)
 		r = cases_measure(&cs);
-	if (r != CLI_OK)
+	if (!bench_shows(r))
 		return r;
 	if (parts & BENCH_PAIRS)
 		cases_show_pairs(&cs);
@@ -197,5 +197,5 @@ int bench_corun(struct bench *b, unsigned parts)
 		cases_show_equals(&cs, CASE_EQUAL);
 	if (parts & BENCH_TRIPLETS)
 		cases_show_equals(&cs, CASE_TRIPLET);
-	return CLI_OK;
+	return r;
 }

@@ -28,7 +28,7 @@ unsigned bench_extra_steps(const struct bench *b)
 {
 	unsigned steps, n = count_extra(b, &steps);
 
-	return n + n * steps; /* alone, and beside each other */
+	return 2 * n + n * steps; /* alone, and beside each other */
 }
 
 static int extra_alone(struct bench *b, struct extra_pair *pairs, unsigned n)
@@ -153,8 +153,7 @@ int bench_extra(struct bench *b)
 	r = extra_alone(b, pairs, n);
 	for (unsigned k = 0; r == CLI_OK && k < steps; k++)
 		r = extra_step(b, pairs, n, k, sms[k]);
-	if (r != CLI_OK)
-		return r;
-	show_extra(b, pairs, n, sms, steps);
-	return CLI_OK;
+	if (bench_shows(r))
+		show_extra(b, pairs, n, sms, steps);
+	return r;
 }

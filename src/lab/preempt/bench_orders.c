@@ -371,7 +371,7 @@ int bench_orders(struct bench *b)
 		else
 			r = row_measure(o, key);
 	}
-	if (r != CLI_OK)
+	if (!bench_shows(r))
 		return r;
 	sheet_begin(&s, b->c, b->j, "orders",
 		"<kernel|plain ms|row ms|column ms|Hilbert ms|column|Hilbert|spread|",

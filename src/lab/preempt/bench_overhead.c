@@ -97,7 +97,7 @@ int bench_overhead(struct bench *b)
 		r = measure(b, stages, i, &cost[i]);
 	for (unsigned k = 0; k < FORMS; k++)
 		bench_stage_close(&stages[k]);
-	if (r == CLI_OK)
+	if (bench_shows(r))
 		show(b, cost);
 	return r;
 }

@@ -271,7 +271,7 @@ int bench_predict(struct bench *b)
 
 	plan_sizes(&p, b);
 	r = measure_programs(&p);
-	if (r == CLI_OK)
+	if (bench_shows(r))
 		show(&p);
 	VEC_FREE(&p.shapes);
 	return r;

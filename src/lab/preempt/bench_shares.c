@@ -540,7 +540,7 @@ int bench_shares(struct bench *b)
 		r = measure_set(sb, &sb->set[i]);
 	for (unsigned k = 0; k < sb->arrangements; k++)
 		bench_stage_close(&sb->stage[k]);
-	if (r == CLI_OK)
+	if (bench_shows(r))
 		show_shares(sb);
 	return r;
 }

@@ -183,7 +183,7 @@ int bench_slicing(struct bench *b)
 		r = measure_program(&sl, i, &rows[i]);
 	bench_stage_close(&sl.heddle);
 	bench_stage_close(&sl.plain);
-	if (r == CLI_OK)
+	if (bench_shows(r))
 		show(b, rows, count_programs(b));
 	return r;
 }

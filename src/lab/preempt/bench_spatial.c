@@ -214,11 +214,11 @@ int bench_spatial(struct bench *b)
 
 	for (unsigned i = 0; r == CLI_OK && i < sp->n_pairs; i += lows)
 		r = measure_group(sp, i, lows);
-	if (r == CLI_OK && lost_sum_up(sp->pair, sp->n_pairs, &lost))
-		r = cli_error(b->c, NULL, "out of memory");
-	if (r != CLI_OK)
+	if (!bench_shows(r))
 		return r;
+	if (lost_sum_up(sp->pair, sp->n_pairs, &lost))
+		return cli_error(b->c, NULL, "out of memory");
 	show_lows(sp);
 	show_lost(b, &lost, lost_noisy(sp->pair, sp->n_pairs, -1, FIGURES_SPREAD));
-	return CLI_OK;
+	return r;
 }

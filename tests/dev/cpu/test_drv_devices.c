@@ -318,7 +318,7 @@ static const struct visible {
 	{"0,1,0", ""}, /* a repeated device: none is visible */
 	{UUID "0201", "2"},
 	{"gpu-68656464-6C65-0101", "1"},
-	{"GPU-68656464", ""}, /* an ambiguous prefix of all UUIDs */
+	{"GPU-68656464", ""}, /* every UUID begins so: ambiguous */
 	{"GPU-", ""},
 	{UUID "0001," UUID "0201", "02"},
 	{UUID "0201,1", "21"},

@@ -186,7 +186,7 @@ static int rounds_elsewhere(void)
 		return SKIP;
 	pid_t pid = fork();
 	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* it does not inherit the alarm */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* children inherit no alarm */
 		own_proc();
 	}
 	/* Skips a sanitizer's checks at exit, which fail in a namespace. */

@@ -267,7 +267,7 @@ static double h(u64 u)
 	return u >> 15 & 1 ? -v : v;
 }
 
-/* Finds the nearest of all 63,488 numbers, ties to even, by bisection on the magnitude. */
+/* Finds the nearest of the 63,488 finite f16 numbers, ties to even, by bisection. */
 static u64 HL(long double v)
 {
 	u64 lo = 0, hi = 0x7c00, sign = signbit(v) ? 0x8000 : 0;

@@ -265,7 +265,7 @@ static void death(const char *what, bool in_the_middle)
 	uint32_t mine, all;
 
 	if (in_the_middle)
-		kill(pid, SIGKILL); /* the lock prevents any action of other processes */
+		kill(pid, SIGKILL); /* until then, its lock blocks every other process */
 	struct sm *s = open_sm(&c);
 	launch(s, 1024, 2, 0, 1);
 	if (!in_the_middle) {

@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Sums of tensor cores: the forms of sums.def as kernels, their operands, and the results that
- * are allowed.
+/* Sums of tensor cores: the forms of sums.def as kernels, their operands, and the allowed results.
  *
- * The PTX ISA does not say how a tensor core sums. Experiments found the following (Fasi,
- * Higham, Mikaitis, Pranesh: "Numerical behavior of NVIDIA tensor cores", PeerJ CS 7:e330, 2021;
- * Khattak, Mikaitis: "Accurate models of NVIDIA tensor cores", arXiv 2512.07004; Xie et al.:
- * "MMA-Sim", arXiv 2511.10909). Products are exact. They and the addend are aligned at the
- * largest exponent among them, truncated F bits after its binary point, and added without error.
- * The sum is truncated to f32, or rounded to the nearest f16. A product's exponent is the sum of
- * its factors' exponents, so a product's significand may be just below 4. On sm_90, up to 16
- * products of f16 or bf16, or 8 of tf32, are one step, with F = 25; on sm_80 to sm_89 half as
- * many, with F = 24. For every target, ptxas makes two steps of four products each of
- * wmma.m16n16k8 of tf32. f64 is a chain of fused multiply-adds, and integers are exact. Between
- * steps a sum may become infinite, and then stays infinite.
+ * The PTX ISA does not say how a tensor core sums. Experiments found the following (Fasi, Higham,
+ * Mikaitis, Pranesh: "Numerical behavior of NVIDIA tensor cores", PeerJ CS 7:e330, 2021; Khattak,
+ * Mikaitis: "Accurate models of NVIDIA tensor cores", arXiv 2512.07004; Xie et al.: "MMA-Sim",
+ * arXiv 2511.10909). Products are exact. They and the addend are aligned at the largest exponent,
+ * truncated F bits after its binary point, and added without error. The sum is truncated to f32, or
+ * rounded to the nearest f16. A product's exponent is the sum of its factors' exponents, so its
+ * significand may be just below 4. On sm_90, up to 16 products of f16 or bf16, or 8 of tf32, are
+ * one step, with F = 25; on sm_80 to sm_89 half as many, with F = 24. For every target, ptxas makes
+ * two steps of four products each of wmma.m16n16k8 of tf32. f64 is a chain of fused multiply-adds,
+ * and integers are exact. Between steps a sum may become infinite, and stays so.
  *
- * The bound follows from this. Let a step have n products, and let E be the largest exponent. Of
- * the n + 1 terms, the one with exponent E loses nothing (it has at most 23 bits after the
- * point). Each other term loses less than 2^(E-F), so together they lose less than n 2^(E-F).
- * The rounded value is below T = |exact sum| + n 2^(E-F); rounding loses less than one unit in
- * the last place of T in f32, and at most half a unit in f16 and f64. The errors of steps add
- * up, with the sum so far as a term of the next step. Hardware that adds with more bits, in
- * another order within a step, or rounds to the nearest, stays within the bound, too. */
+ * The bound: let a step have n products, and let E be the largest exponent. Of the n + 1 terms, the
+ * one with exponent E loses nothing (it has at most 23 bits after the point). Each other term loses
+ * less than 2^(E-F), and all together less than n 2^(E-F). The rounded value is below T = |exact
+ * sum| + n 2^(E-F). Rounding loses less than one unit in the last place of T in f32, and at most
+ * half a unit in f16 and f64. The errors of steps add up, with the sum so far as a term of the next
+ * step. Hardware with more bits, another order within a step, or rounding to the nearest also stays
+ * within the bound. */
 #ifndef HEDDLE_TESTS_SUMS_H
 #define HEDDLE_TESTS_SUMS_H
 
