@@ -364,7 +364,7 @@ static void not_the_same(void **state)
 	hd_destroy(d);
 }
 
-/* The difference is found on whichever SM it is. */
+/* A different quota is noticed on any SM. */
 static void any_differs(void **state)
 {
 	struct ctl_tenant b = {0};

@@ -139,9 +139,9 @@ smids() {
 	loops=$3
 	shift 3
 	[ $# -gt 1 ] && count=1 || count=8
-	# Four blocks per SM, where the program's own relay takes one place and the low-priority
-	# one's two; two blocks per SM, where each relay takes one place, and which do not fit
-	# beside the others.
+	# The high-priority program has four blocks per SM, minus one place for its relay and two for
+	# the low-priority one's. The normal-priority program has two blocks per SM, minus a place for
+	# each of two relays; its blocks do not fit beside the others.
 	where_begins high high --blocks $(($1 * 4 - 3)) --shared 49152 --loops "$loops" \
 		--count "$count" --every-ms 30
 	pids=$started

@@ -284,8 +284,8 @@ guard_begins() {
 	gives "$1"
 	shift
 	start_daemon --config-root "$dir" --mps $mps
-	# The neighbour needs a single long launch: while a later launch of it has not arrived, the
-	# first program would have an SM to itself.
+	# The neighbour makes one long launch: later launches of it, which arrive when the SMs are full,
+	# would get an SM to themselves.
 	# shellcheck disable=SC2086
 	where_begins normal beside --threads 32 --blocks 1 --loops ${LONG:-$long}
 	beside=$started

@@ -16,8 +16,8 @@ static struct {
 	struct ctl_block block[2];
 	struct ctl_turns turns;
 	uint64_t turns_at;
-	/* number of launches that get no worker for kernel 1; with CTL_HELP and `helps`, none is
-	 * without */
+	/* busy: number of launches that get no worker for kernel 1, unless CTL_HELP and `helps` are
+	 * set */
 	unsigned busy, launches;
 	bool helps;
 	uint32_t flags; /* flags of the last launch */

@@ -359,7 +359,7 @@ static void guard(void **state)
 	decide(&w, got);
 	assert_int_equal(got[0], 6);
 	assert_int_equal(got[1], 2);
-	/* The smallest available count. */
+	/* Two blocks are the smallest available count and all that fit, so there is no bound. */
 	w.kernel[0].threads = 1024;
 	w.kernel[0].blocks_per_sm = 2;
 	w.kernel[1].blocks_per_sm = 8;
