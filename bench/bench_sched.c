@@ -26,11 +26,11 @@ static const char *const step_names[N_STEPS] = {
 struct bench {
 	struct sched *s;
 	struct durations *model;
-	struct sched_journal *journal; /* NULL: none */
+	struct sched_journal *journal; /* may be NULL */
 	struct strbuf text;
 	size_t text_bytes;
 	struct sched_tenant *high, *low[TENANTS];
-	struct sched_launch *running; /* of low[0] */
+	struct sched_launch *running; /* the running launch of low[0] */
 	uint64_t now, id, took[N_STEPS][ROUNDS];
 	unsigned words;
 };

@@ -16,7 +16,7 @@ shift 2
 # shellcheck source=bench/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# once OUT NAME RUNS-UNDER...: runs a program once and prints how long it took, in ms.
+# once OUT NAME RUNS-UNDER...: runs a program one time and prints its duration in ms.
 once() {
 	to=$1 name=$2
 	shift 2
@@ -27,7 +27,7 @@ once() {
 	echo $((($(date +%s%N) - from) / 1000000))
 }
 
-figures() { # of the high-priority program since the previous call
+figures() { # prints the high-priority program's latencies since the previous call
 	kill -USR1 "$high"
 	sleep 0.2
 	tail -n 1 "$dir/high" | sed 's/.*"p50_us":\([0-9.]*\),"p99_us":\([0-9.]*\).*/p50 \1, p99 \2/'

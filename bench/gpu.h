@@ -16,6 +16,6 @@ void must(CUresult r, const char *what);
 /* Opens device 0 and leaves its context current. The kernel's PTX is text, or is read from file if
  * text is NULL. */
 void gpu_open(struct gpu *g, const char *text, const char *file, const char *kernel);
-unsigned gpu_wave(const struct gpu *g, unsigned threads); /* blocks that run at once */
+unsigned gpu_wave(const struct gpu *g, unsigned threads); /* number of blocks that run at once */
 
 #endif

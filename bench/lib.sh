@@ -46,7 +46,7 @@ serve() { # LOG OPTION...: starts a daemon and waits until it answers
 	done
 }
 
-served() { # the daemon's end
+served() { # ends the daemon
 	kill "$daemon"
 	wait "$daemon" || :
 	daemon=''

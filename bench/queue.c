@@ -50,7 +50,7 @@ static struct {
 static struct gpu gpu;
 static CUdeviceptr data;
 static CUstream stream;
-static unsigned wave; /* blocks that run at once */
+static unsigned wave; /* number of blocks that run at once */
 
 static double now_us(void)
 {
@@ -123,7 +123,7 @@ static void kth(unsigned k, unsigned rounds, unsigned *ret_blocks, unsigned *ret
 	*ret_rounds = k % 3 ? rounds : rounds / 2;
 }
 
-/* The result of a block depends on how many launches include it, which depends on their waves. */
+/* Returns a block's expected result: the number of launches that include it depends on its wave. */
 static unsigned expected(unsigned b, const unsigned a[2], const unsigned c[2], unsigned rounds)
 {
 	unsigned x = 1;

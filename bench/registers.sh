@@ -90,7 +90,8 @@ cat "$dir"/w.*.rows >"$dir/rows"
 cat "$dir"/w.*.times | awk '{ a += $1; b += $2; c += $3 }
 	END { printf "ptxas: %.1f s as they are, %.1f s first forms (%.2f times), %.1f s second ones (%.2f times in all)\n",
 		a, b, b / a, c, (b + c) / a }'
-# The result if the shim chooses the second form whenever it spills at most this many bytes more.
+# Prints the result for a shim that chooses the second form whenever it spills at most this many
+# bytes more.
 for spill in none 0 16 64; do
 	awk -v spill="$spill" '
 		function step(n) { return int((n + 7) / 8) * 8 }

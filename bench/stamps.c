@@ -267,7 +267,7 @@ int main(int argc, char **argv)
 			}
 		}
 		if (!running)
-			continue; /* between two grids */
+			continue; /* a time between two grids */
 		h[n++] = (struct handover){(double)orders[i].drained - (double)store,
 			(double)(last - store), (double)orders[i].drained - (double)last};
 	}

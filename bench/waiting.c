@@ -249,7 +249,7 @@ static const struct call {
 
 /* ---- the calls beside a running kernel ---- */
 
-struct asked { /* of a thread of its own */
+struct asked { /* data of a separate thread */
 	CUresult (*fn)(void);
 	CUresult result;
 	pthread_t thread;

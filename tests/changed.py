@@ -2,13 +2,13 @@
 # Copyright 2026 The heddle authors
 """usage: changed.py BUILD SECONDS FILE...
 
-Prints the names of the quick tests of a configured build that the changed FILEs (paths relative to the source
-tree) concern:
+Prints the names of the quick tests of a configured build that concern the changed FILEs (paths relative to the
+source tree):
 
   1. tests that run or read a changed file, or a program that is compiled from it directly;
-  2. tests of the source itself (the suite style), but for those of one subject;
-  3. tests of the same subject (CONCERNS), the shortest first, until together they took SECONDS in their
-     last runs. How many were left out is said on standard error.
+  2. tests of the source itself (the suite style), except those that CONCERNS lists;
+  3. tests of the same subject (CONCERNS), the shortest first, until their last runs add up to SECONDS.
+     The number of tests left out is printed on standard error.
 
 Lines that begin with "build " name the files that these tests need, relative to BUILD.
 """

@@ -11,7 +11,7 @@ failed=0
 skipped=0
 lost=
 again=
-logs=    # of tests, as JSON
+logs=    # log files of the tests, as JSON
 steps=   # lines for tests/times.py: name, wall seconds, CPU seconds, log or -
 wrapper= # the command that runs each test when CPU time is measured
 
@@ -215,7 +215,7 @@ test_changed() {
 	[ -f build/heddle ] || { tested build || return 0; }
 	SINCE=HEAD
 	[ -n "$(changed_files)" ] || SINCE=HEAD~
-	export SINCE # also read by the source tests (tests/style/lib.sh)
+	export SINCE # the source tests read it, too (tests/style/lib.sh)
 	# shellcheck disable=SC2046
 	python3 tests/changed.py build 20 $(changed_files) >build/changed
 	needed=$(sed -n 's/^build //p' build/changed)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
-"""Inference with a PyTorch of the machine's own: ResNet-50, batch 1, a request every so often.
+"""Runs inference with the installed PyTorch: ResNet-50, batch 1, periodic requests.
 
 usage: inference.py [--period-ms 5,10,20] [--requests 2000] [--way launches,graph] [--go FILE]
 
-Loads, warms up, prints "ready", waits for FILE to be there, and then makes the requests of each way
-(kernel by kernel; as one CUDA graph) at each period. A request is the call and the wait for its
-result; one that is late begins at once, and those that it overran are left out. Prints a line of
-JSON for each: way, period_ms, requests, p50_ms, p99_ms, max_ms of the latency from a request's
-beginning, from_s and to_s (CLOCK_MONOTONIC).
+Loads, warms up, prints "ready", waits until FILE exists, and then makes the requests in each way
+(kernel by kernel; as one CUDA graph) at each period. A request is a call and the wait for its
+result. A late request starts at once, and requests whose time has passed by then are skipped. Prints
+a JSON line for each way and period: way, period_ms, requests; p50_ms, p99_ms and max_ms of the
+latency since the request's start; from_s and to_s (CLOCK_MONOTONIC).
 """
 import argparse
 import json
@@ -20,7 +20,7 @@ import torchvision
 
 
 def capture(model, image):
-    """The model's whole work as one graph."""
+    """Captures the whole model as one graph."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -34,7 +34,7 @@ def capture(model, image):
 
 
 def serve(call, period_s, requests):
-    """Latencies in seconds of so many requests, one every period."""
+    """Returns the latencies in seconds of this many requests, one per period."""
     latencies = []
     due = time.monotonic()
     while len(latencies) < requests:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
-"""Training with a PyTorch of the machine's own: a transformer whose kernels fill the GPU.
+"""Runs training with the installed PyTorch: a transformer whose kernels fill the GPU.
 
 usage: training.py [--steps N] [--log FILE] [--layers 4] [--width 4096] [--tokens 16384]
 
-Prints "ready" once it has warmed up, and writes a line to FILE as each step of the device's is seen
-to be over: CLOCK_MONOTONIC in seconds. Does not wait for the device but for every 20th step's loss.
-Ends after so many steps, or with SIGTERM.
+Prints "ready" after its warm-up, and writes a line to FILE when it sees that a step has ended on
+the device: CLOCK_MONOTONIC in seconds. Waits for the device only to read every 20th step's loss.
+Ends after N steps, or on SIGTERM.
 """
 import argparse
 import collections
@@ -17,7 +17,7 @@ from torch import nn
 
 
 class Layer(nn.Module):
-    """Attention and two linear layers, with norms ahead."""
+    """Attention and two linear layers, each after a norm."""
 
     def __init__(self, width, heads):
         super().__init__()

@@ -1,4 +1,4 @@
-The driver's compiler may crash of a form, or have no end with it: that takes nobody along.
+The driver's compiler may crash on a form or never end: only that process is affected.
 
   $ name=cram-apart-$$
   $ ulimit -c 0
@@ -24,7 +24,7 @@ The driver's compiler may crash of a form, or have no end with it: that takes no
   >   ${HEDDLE-heddle} $verb --device cpu "$@" -- put.ptx put --grid 6 --block 32 'u32[6]:zero' u32:3 + put.ptx put --grid 9 --block 64 'u32[9]:zero' u32:5
   > }
 
-hd_pick stands in merged forms alone; the other ways go on, in corun and in tune:
+Only merged forms contain hd_pick; the other ways still work, in corun and in tune:
 
   $ export HEDDLE_VGPU="$name,crash=hd_pick"
   $ both corun --how merge
@@ -49,7 +49,7 @@ hd_pick stands in merged forms alone; the other ways go on, in corun and in tune
   $ both corun --how tuned --store t.db --check | tail -n 1
   memory is what the kernels leave alone
 
-A kernel's launch of its own is another form:
+A kernel's own launch has another form:
 
   $ export HEDDLE_VGPU="$name,crash=maxntid 32"
   $ both corun --how merge --own 1
@@ -59,7 +59,7 @@ A kernel's launch of its own is another form:
   $ both corun --how merge --own 2 --check | tail -n 1
   memory is what the kernels leave alone
 
-What it crashed of once it is given once more:
+A text on which the compiler crashed is given to it once more:
 
   $ mkdir once
   $ export HEDDLE_VGPU="$name,crash=hd_pick,once"
@@ -68,7 +68,7 @@ What it crashed of once it is given once more:
   $ ls once | grep -c crashed
   1
 
-Without an end:
+A compiler that never ends:
 
   $ export HEDDLE_VGPU="$name,hang=maxntid 96"
   $ both corun --how horizontal --compile-s 1
@@ -80,7 +80,7 @@ Without an end:
   $ both tune --compile-s 1 --rounds 1 --points 1 --store t.db | grep horizontal
   horizontal                           kernels 1, 'put', and 2, 'put', as one launch, "horizontal": the driver's compiler has not compiled it in 1 s
 
-What the other process has compiled is in the driver's cache, and not compiled again, here or there:
+The other process leaves its results in the driver's cache, and no process compiles them again:
 
   $ mkdir cache
   $ export HEDDLE_VGPU="$name,assemble=1" CUDA_CACHE_PATH=$PWD/cache
@@ -89,7 +89,7 @@ What the other process has compiled is in the driver's cache, and not compiled a
   $ HEDDLE_VGPU="$name,crash=hd_pick" both corun --how merge --check | tail -n 1
   memory is what the kernels leave alone
 
-Where the assembler is not installed, all is compiled here:
+If the assembler is not installed, this process compiles everything:
 
   $ mkdir -p alone/src/dev/cpu
   $ cp "$BUILD/heddle" alone/ && cp -L "$BUILD/src/dev/cpu/libcuda.so.1" alone/src/dev/cpu/

@@ -2,8 +2,8 @@
 # Copyright 2026 The heddle authors
 """usage: completions.py BUILD FOLDER
 
-Completions in the real shells, as far as they are here: bash and zsh on a pseudo-terminal, where a
-line is typed and TAB pressed; fish by its own "complete -C". FOLDER is empty, and its own.
+Tests completions in the installed shells: bash and zsh on a pseudo-terminal, by typing a line and TAB;
+fish with its "complete -C". FOLDER is an empty folder for the test.
 """
 import os
 import pty
@@ -40,7 +40,7 @@ CASES = [
 
 
 def read(fd, until, limit=30):
-    """What comes, until the pattern is in it, or silence at the end of the limit."""
+    """Returns the output up to the pattern, or what came until the timeout."""
     got, end = b"", time.time() + limit
     while time.time() < end and not until(got.decode(errors="replace")):
         if select.select([fd], [], [], 0.2)[0]:
@@ -52,12 +52,12 @@ def read(fd, until, limit=30):
 
 
 def plain(text):
-    """Without what moves a cursor."""
+    """Removes the escape sequences that move the cursor."""
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|[\r\x07\x08]", "", text)
 
 
 class Typed:
-    """A shell on a terminal. After each line it is cleared, and asked for a sign of life."""
+    """A shell on a terminal. After each line, clears it and waits for a sign of life."""
 
     def __init__(self, argv, env):
         self.pid, self.fd = pty.fork()
@@ -73,7 +73,7 @@ class Typed:
         assert DONE in out, "no answer: " + out
 
     def offers(self, line, wanted):
-        """TAB once, and twice more where that does not show all: lists come with the second."""
+        """Presses TAB once, and twice more if that does not show everything: lists come with the second TAB."""
         os.write(self.fd, line.encode() + b"\t")
         found = lambda s: wanted and all(w in plain(s) for w in wanted)
         got = read(self.fd, found, 3)
@@ -112,7 +112,7 @@ def zsh():
 
 
 class Fish:
-    """Which asks itself."""
+    """fish lists the completions itself."""
 
     def offers(self, line, _):
         out = subprocess.run(

@@ -54,7 +54,7 @@ heddle corun: several kernels on the virtual GPU, each with its own shape and ar
   $ put='k.ptx put --grid 3 --block 2'
   $ meet='k.ptx meet --block 1'
 
-Options belong to their kernel, wherever they stand; what is written is what each kernel leaves.
+Options belong to their kernel, wherever they stand; the output has the memory that each kernel leaves.
 
   $ heddle corun --how sequential --device cpu -- $put 'u32[6]:zero>-' u32:3 + --grid 1 k.ptx put --block 4 'i32[4]:zero>four' i32:-1 | head -n 8
   0
@@ -84,7 +84,7 @@ Options belong to their kernel, wherever they stand; what is written is what eac
   k.ptx put 3 True True True
   k.ptx put 3 True True True
 
-As one launch, which is what it does if nothing else is said; also one kernel alone.
+As one launch, which is the default; also with a single kernel.
 
   $ for order in steal partition partition=1:1:4 mixed apart=3:2:1; do
   >   heddle corun --schedule $order --device cpu --repeat 3 --check --json \
@@ -124,7 +124,7 @@ As one launch, which is what it does if nothing else is said; also one kernel al
   0
   [1]
 
---check says which buffer is another, and where. (The second run finds the module's variable changed.)
+--check says which buffer differs, and where. (The second run finds the module's variable changed.)
 
   $ heddle corun --device cpu --check -- $put 'u32[6]:zero' u32:3 + k.ptx tally --grid 1 --block 1 'u32[2]:zero' | tail -n 1
   memory is what the kernels leave alone
@@ -144,7 +144,7 @@ As one launch, which is what it does if nothing else is said; also one kernel al
   > print(json.load(sys.stdin)["differences"])'
   [{'number': 1, 'argument': 1, 'elements': 1, 'first': 1}]
 
-Large buffers are compared on the device: 16 bytes a thread, and what is left at the end.
+Large buffers are compared on the device: 16 bytes per thread, and then the rest.
 
   $ heddle corun --device cpu --check --repeat 2 -- k.ptx tally --grid 1 --block 1 'u8[100007]:zero' 2>&1 | head -n 1
   heddle corun: error: kernel 1, 'tally', argument 1, 'u8[100007]:zero': 1 of 100007 elements are not what the kernel leaves alone; the first is number 4: 1, not 0
@@ -175,7 +175,7 @@ Large buffers are compared on the device: 16 bytes a thread, and what is left at
   heddle corun: error: kernel 1, 'last', argument 1, 'u8[100007]:zero': 1 of 100007 elements are not what the kernel leaves alone; the first is number 100000: 1, not 0
   heddle corun: error: kernel 1, 'last', argument 1, 'u8[100007]:zero': 1 of 100007 elements are not what the kernel leaves alone; the first is number 100006: 1, not 0
 
-What cannot be merged is shown where it stands.
+The error shows the line that cannot be merged.
 
   $ heddle corun --device cpu -- $put 'u32[6]:zero' u32:3 + k.ptx half --grid 1 --block 64 'u32[1]:zero'
   k.ptx:47:3: error: kernel 2, 'half', cannot be merged: bar.arrive may leave a barrier half full at the block's end
@@ -185,7 +185,7 @@ What cannot be merged is shown where it stands.
   $ heddle corun --how sequential --device cpu -- $put 'u32[6]:zero' u32:3 + k.ptx half --grid 1 --block 64 'u32[1]:zero' | grep -c sequential
   1
 
-Parameters of all together may be more than a launch takes.
+The parameters of all kernels together may exceed the limit of a launch.
 
   $ cat >large.ptx <<'END'
   > .version 7.0
@@ -209,7 +209,7 @@ Parameters of all together may be more than a launch takes.
   large.ptx: error: kernel 3, 'large', cannot be merged: all parameters together are more than 4096 bytes
   [1]
 
-Blocks that may wait for each other are there at once, or refused.
+Blocks that may wait for each other are all resident at once; otherwise the launch is refused.
 
   $ heddle corun --device cpu --check --json -- $put 'u32[6]:zero' u32:3 + $meet --grid 20 'u32[1]:zero' + $meet --grid 30 'u32[1]:zero' | grep together
         "together": false
@@ -231,7 +231,7 @@ Blocks that may wait for each other are there at once, or refused.
     hint: --how merge --schedule steal, and no launch of its own
   [1]
 
-A kernel with a launch of its own beside the merged one.
+A kernel with its own launch beside the merged one.
 
   $ for order in steal steal:shared partition mixed apart; do
   >   HEDDLE_VGPU=serial,sms=4 heddle corun --device cpu --check --schedule $order --own 2 --yield-every 2 -- $put 'u32[6]:zero' u32:3 + $put --grid 9 'u32[18]:zero' u32:5 | tail -n 2
@@ -300,7 +300,7 @@ A shape beyond a limit of the device is refused with the limit. Workers serve gr
   heddle corun: error: --block: 2048 threads in x: this device allows 1024
   [1]
 
-heddle exec says where the kernel ran and how long: beside values on standard error.
+heddle exec prints where the kernel ran and how long, on standard error if values are printed.
 
   $ heddle exec --device cpu --grid 3 --block 1 k.ptx meet 'u32[1]:zero' 2>&1 > /dev/null
   $ heddle exec --device cpu --grid 3 --block 1 k.ptx meet 'u32[1]:zero'
@@ -337,7 +337,7 @@ Shapes may be written with x, and counts with K, M or G.
   heddle exec: error: argument 'u32[1T]:zero': a buffer is written TYPE[N]:INIT, N at least 1, such as 1000 or 64K
   heddle exec: error: argument 'i32:2G': the value does not fit the type
 
-What is wrong is said with the kernel's number.
+Error messages name the kernel's number.
 
   $ first() { "$@" 2>&1 >/dev/null | head -n 1; }
   $ first heddle corun

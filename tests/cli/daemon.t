@@ -34,7 +34,7 @@ heddle ps and status, without a daemon and with one.
   $ kill $(cat pid); wait; test -e sock
   [1]
 
-What is no file is no configuration, and nobody waits for it; /dev/null is an empty one.
+A configuration file that is not a regular file is ignored at once (a FIFO would block); /dev/null is an empty file.
 
   $ mkdir -p fifo/etc/heddle && mkfifo fifo/etc/heddle/heddled.conf
   $ timeout 60 heddled --config-root fifo --check-config
@@ -44,7 +44,7 @@ What is no file is no configuration, and nobody waits for it; /dev/null is an em
   $ timeout 60 heddled --config-root fifo --check-config
   the configuration is in order
 
-What one user may have is not more because a tool asks:
+A user's limits do not grow because a tool asks for more:
 
   $ heddled --config-root /nonexistent --set user_connections=1 --events events 2>log & echo $! >pid
   $ for i in $(seq 1000); do heddle status >/dev/null 2>&1 && break; sleep 0.02; done
@@ -176,8 +176,8 @@ Configuration: /etc before /usr/lib, drop-ins by name, the command line last.
   $ heddled --policy fair >/dev/null 2>&1
   [2]
 
-SIGHUP reads the files again, behind which the command line stands as before. All of it holds, or none;
-what takes another start is named.
+SIGHUP reads the files again; the command line still comes last. All of the new settings apply, or none;
+settings that need a restart are reported.
 
   $ rm -r root && mkdir -p root/etc/heddle
   $ printf '[heddled]\npolicy = none\n' > root/etc/heddle/heddled.conf

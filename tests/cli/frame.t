@@ -1,6 +1,6 @@
-The frame: verbs, help, options, errors. What each verb does is in its own file.
+The frame: verbs, help, options, errors. Each verb has its own test file.
 
-No verb, a wrong one, a group without its second word:
+No verb, an unknown verb, and a group without its second word:
 
   $ heddle 2>err; echo $?
   2
@@ -99,18 +99,18 @@ Which release, and which tree it was built from:
   $ heddled --version | sed -E 's/[0-9a-f]{12}(-dirty)?|unknown/COMMIT/'
   heddled 0.1.0 (commit COMMIT)
 
-JSON that another reader takes:
+Other programs can read the JSON:
 
   $ heddle version --json | python3 -c 'import json,sys; d = json.load(sys.stdin); print(d["schema"], d["command"])'
   1 version
 
-Output that cannot be written is a failure:
+Failure to write the output is an error:
 
   $ heddle help >/dev/full
   heddle: error: cannot write to standard output: No space left on device
   [1]
 
-Completions that the shells take, for what the table holds:
+The shells accept the completions for everything in the table:
 
   $ for s in bash zsh fish; do heddle --print-completion $s >c.$s || echo $s; done
   $ heddle --print-completion tcsh
@@ -120,7 +120,7 @@ Completions that the shells take, for what the table holds:
   $ if command -v zsh >/dev/null; then zsh -n c.zsh; fi
   $ if command -v fish >/dev/null; then fish -n c.fish; fi
 
-heddle-bench runs the verbs of bench. Without it they say so, and the others run:
+heddle-bench runs the verbs of bench. Without it these print an error, and the other verbs work:
 
   $ mkdir alone
   $ cp "$(command -v heddle)" alone/

@@ -32,7 +32,7 @@ fail() {
 	exit 1
 }
 
-# check STATUS VERB ARG…: runs heddle VERB ARG… --json; VERB may be two words.
+# check STATUS VERB ARG…: runs heddle VERB ARG… --json, which must end with STATUS; VERB may be two words.
 # shellcheck disable=SC2086
 check() {
 	want=$1
@@ -44,7 +44,7 @@ check() {
 	is_documented "$verb"
 }
 
-# $dir/json is JSON, and its keys are in the help of VERB: told_all looks, once for all of them.
+# Notes $dir/json for told_all, which checks once for all outputs that they are JSON with documented keys.
 said=0
 # shellcheck disable=SC2086
 is_documented() {
@@ -61,7 +61,7 @@ told_all() {
 import json, re, sys
 
 def keys(value):
-    # Rows of samples have names of arrays, not keys.
+    # The names in rows of samples are names of arrays, not documented keys.
     if isinstance(value, dict) and isinstance(value.get("samples"), list):
         for row in value["samples"]:
             assert row.pop("row") and all(isinstance(v, list) for v in row.values()), row
@@ -86,8 +86,8 @@ for n in range(1, int(sys.argv[2]) + 1):
 END
 }
 
-# in_parts ROWS VERB ARG...: calls that have time for one row each, with one file, measure all ROWS, and none
-# twice. A call after them measures nothing, and its figures come from the file alone.
+# in_parts ROWS VERB ARG...: repeated calls with time for one row each and a common file measure all ROWS once.
+# A further call measures nothing and takes its figures from the file.
 in_parts() {
 	rows=$1 verb=$2
 	shift 2
@@ -108,7 +108,7 @@ in_parts() {
 	cmp "$dir/json" "$dir/last" || fail "heddle $verb: other figures from the same rows"
 }
 
-# Few tasks: each output is checked, and on a virtual GPU there is no ratio.
+# Runs a few tasks: each output is checked, and there is no ratio on the virtual GPU.
 tasks() {
 	[ -s "$build/kernels/nvcc/narrow.ptx" ] || [ -s "$build/kernels/clang/narrow.ptx" ] || return 0
 	check 0 "bench tasks" --device cpu --tasks 40 --streams 4
@@ -127,7 +127,7 @@ for p in d["programs"]:
     assert [l["streams"] for l in p["launches"]] == [1, 2, 4] and "ratio" not in p, p
 END
 	check 0 "bench tasks" --device cpu --tasks 3 --streams 1 --program matmul --threads 256
-	# As many tasks as were asked for, empty ones too; else the numbers of -h.
+	# The number of tasks is the requested one, also for empty tasks; the default is that of -h.
 	for tasks in 1 200 ''; do
 		check 0 "bench tasks" --device cpu --program empty ${tasks:+--tasks $tasks}
 		python3 - "$dir/json" "${tasks:-2000}" <<'END'
@@ -149,13 +149,13 @@ legs = d["latency"]["legs_us"]
 assert sorted(legs) == ["begun", "ended", "fenced", "placed", "rest"] and legs["rest"] > 0, d
 assert legs["fenced"] >= 0 and legs["ended"] >= 0 and d["programs"] == [], d
 END
-	# A call for each row: empty tasks, their latency, three programs.
+	# One call for each row: empty tasks, their latency, three programs.
 	in_parts 5 "bench tasks" --device cpu --tasks 3 --streams 1
 	check 2 "bench tasks" --device cpu --threads 130
 	check 2 "bench tasks" --device cpu --streams 33
 }
 
-# Two pairs of small kernels; then what was kept of them, in another process.
+# Measures two pairs of small kernels; then uses the stored results in another process.
 merge() {
 	pairs="--device cpu --rounds 1 --points 2 --store $dir/pairs --pairs va+transpose,histogram+histogram"
 	[ -s "$build/kernels/nvcc/va.ptx" ] || [ -s "$build/kernels/clang/va.ptx" ] || return 0
@@ -188,12 +188,12 @@ END
 	# shellcheck disable=SC2086
 	check 0 "bench merge" $pairs --part tuned
 	grep -q '"tuned_summary"' "$dir/json" || fail "nothing tuned: $(cat "$dir/json")"
-	# Overhead of two kernels and a pair; the kernels alone are measured first, by the first call.
+	# The overheads of two kernels and of a pair; the first call also measures the kernels alone.
 	in_parts 5 "bench merge" --device cpu --rounds 1 --points 2 --store "$dir/pairs" --pairs va+transpose
 	check 2 "bench merge" --pairs va+nn
 }
 
-# Percentages are of the times that are printed; every order left the plain kernel's results.
+# The percentages follow from the printed times, and every order leaves the plain kernel's results.
 orders() {
 	[ -s "$build/kernels/nvcc/mm.ptx" ] || [ -s "$build/kernels/clang/mm.ptx" ] || return 0
 	check 0 "bench preempt" --device cpu --part orders --rounds 2
@@ -265,7 +265,7 @@ END
 	printf '%s\n' 'at 0ms join a' 'at 0ms join b' 'at 1ms launch a k blocks=9' >"$dir/t.trace"
 	check 0 sim --trace --policy ffs "$dir/t.trace"
 	check 0 doctor
-	# Errors are in the result, and nowhere else.
+	# Errors are only in the JSON result.
 	for wrong in "1 ps" "1 profile" "1 status" "1 top" "1 set 1 -p low" "2 set x -p low" "2 ps --frob" \
 		"1 ptx+check /nonexistent" "1 sim /nonexistent" "1 exec --grid 1 --block 1 $dir/k.ptx nosuch" \
 		"2 corun -- $dir/k.ptx put --grid 4 --block 32 u32[128]:zero + $dir/k.ptx put --frob" \
@@ -328,12 +328,13 @@ demo() {
 	"$heddle" demo -h | tr -s '\n ' '  ' | grep -q "panels then have a scale each" || fail "-h does not say it"
 }
 
-# A set of each ratio. How near shares come to weights the machine decides, too; what they are is checked.
+# Checks one set of programs for each ratio. How close shares come to weights depends on the machine; the
+# definitions of the figures are checked.
 shares() {
 	python3 - "$dir/json" "$load" <<'END'
 import json, sys
 
-quiet = sys.argv[2] == "quiet"  # else other programs decide what is measured
+quiet = sys.argv[2] == "quiet"  # else other load distorts the times
 d = json.load(open(sys.argv[1]))
 assert [s["ratio"] for s in d["shares"]] == ["1:1", "5:1", "3:2:1", "2:1"], d["shares"]
 assert d["shares_left_out"] == [], d
@@ -354,7 +355,7 @@ assert [s["name"] for s in d["shares_summary"]] == ["1:1", "2:1", "5:1", "3:2:1"
 END
 }
 
-# The figures of co-runs, computed again from the printed times.
+# Recomputes the figures of co-runs from the printed times.
 coruns() {
 	python3 - "$dir/json" <<'END'
 import json, sys
@@ -385,17 +386,17 @@ for c in d["equal"] + d["triplets"]:
         assert a["checked"] == len(sizes), a
         assert near(a["antt_gain"], c["arrangements"][0]["antt"] / a["antt"]), a
         assert near(a["of_ideal"], ideal / a["antt"]), a
-# The short one of a pair that a long one is far longer than is done sooner under heddle.
+# In a pair of a very long and a short program, the short one ends sooner under heddle.
 assert max(a["speedup_mean"] for a in d["summary"] if a["name"] == "heddle") > 1.5, d["summary"]
 END
 }
 
-# Overheads are of the times that are printed.
+# The overheads follow from the printed times.
 sliced() {
 	python3 - "$dir/json" "$load" <<'END'
 import json, math, sys
 
-quiet = sys.argv[2] == "quiet"  # else other programs decide what is measured
+quiet = sys.argv[2] == "quiet"  # else other load distorts the times
 d = json.load(open(sys.argv[1]))
 assert [s["program"] for s in d["slicing"]] == ["cfd", "nn"], d["slicing"]
 for s in d["slicing"]:
@@ -408,12 +409,12 @@ for t, key in zip(d["slicing_summary"], ("preemptible_us", "sliced_us")):
 END
 }
 
-# Each program of the quick ones: what is printed of sizes that were held out.
+# Checks the printed predictions for held-out sizes of each program in the quick set.
 predicted() {
 	python3 - "$dir/json" "$load" <<'END'
 import json, sys
 
-quiet = sys.argv[2] == "quiet"  # else other programs decide what is measured
+quiet = sys.argv[2] == "quiet"  # else other load distorts the times
 d = json.load(open(sys.argv[1]))
 near = lambda a, b: abs(a - b) < 1e-6 * max(abs(a), abs(b), 1)
 assert [p["program"] for p in d["predict"]] == ["cfd", "nn"], d["predict"]
@@ -423,13 +424,13 @@ for p in d["predict"]:
     for s in p["sizes"]:
         assert near(s["error"], abs(s["predicted_us"] - s["measured_us"]) / s["measured_us"]), s
     assert near(p["error_mean"], sum(errors) / 2) and p["error_worst"] == max(errors), p
-    assert not quiet or p["error_mean"] < 3, p  # of a clock that other load disturbs; unknown sizes would be off by more
+    assert not quiet or p["error_mean"] < 3, p  # the clock is noisy; predictions for unknown sizes would be worse
 means = [p["error_mean"] for p in d["predict"]]
 assert near(d["predict_error_mean"], sum(means) / 2) and d["predict_error_worst"] == max(means), d
 END
 }
 
-# A file of results: nothing is measured again, nor from what a kill left of a line.
+# With a file of results nothing is measured twice; an incomplete line after a kill is measured again.
 resumes() {
 	log=$dir/log
 	part="--device cpu --quick --rounds 1 --part equal --resume $log"
@@ -457,7 +458,7 @@ resumes() {
 	[ "$(cat "$log")" = precious ] || fail "a file of something else was changed"
 }
 
-# A pair of programs. Its figures are computed once more from the times of its orders.
+# Checks a pair of programs: recomputes its figures from the times of its orders.
 shared() {
 	python3 - "$dir/json" "$1" "$rounds" <<'END'
 import json, math, sys
@@ -471,7 +472,7 @@ assert [p["class"] for p in d["programs"]] == ["high", "low"], d["programs"]
 for p in d["programs"]:
     assert p["takes"]["threads"] > 0 and p["takes"]["registers"] > 0, p
     assert 0 < max(v for k, v in p["takes"].items() if k.endswith("_percent")) <= 100, p
-    # Only the arrangement workers tells the cost of a form.
+    # Only the arrangement `workers` measures the cost of a form.
     assert near(p["form_ratio"], p["workers_us"] / p["plain_us"]) if "workers" in sys.argv[2] else "form_ratio" not in p, p
     assert p["plain_registers"] == p["takes"]["registers"] and 0 < p["workers_registers"] <= 255, p
 assert near(d["registers_geomean"], geomean([p["workers_registers"] / p["plain_registers"] for p in d["programs"]])), d
@@ -492,7 +493,7 @@ for a in pair["arrangements"]:
         assert o["makespan_us"] >= max(together) - 1e-3, o
     for key in ("stp_makespan", "stp", "antt"):
         assert near(a[key], geomean([o[key] for o in a["orders"]])), (a, key)
-    # Of two programs in three orders.
+    # The results of two programs in three orders.
     assert a["checked"] == (0 if a["name"] == "sequential" else 6 * int(sys.argv[3])), a
 sequential = pair["arrangements"][0]
 assert sequential["stp_makespan"] == 1 and sequential["noise"] is None, sequential
@@ -502,7 +503,7 @@ assert d["warm_rounds"] == 1 and d["summary_paper"] == [] and pair["class_paper"
 assert d["summary_high"] == [] and d["summary_low"] == d["summary"], d
 assert [s["name"] for s in d["summary"]] == names, d["summary"]
 for s, a in zip(d["summary"], pair["arrangements"]):
-    # Noise is no result: it is counted, and in no mean.
+    # Noisy results are counted, but are in no mean.
     noise = a["noise"] is not None
     assert s["pairs"] == (not noise) and s["noisy"] == noise, s
     if noise:
@@ -513,7 +514,7 @@ for s, a in zip(d["summary"], pair["arrangements"]):
 END
 }
 
-# The second program launches a tenth of the first one's time alone after the first one's kernel began.
+# The second program launches after the first one's kernel has run for a tenth of its time alone.
 arrivals() {
 	python3 - "$log" $((all == 13 ? 6 : 4)) <<'END'
 import json, statistics, sys
@@ -531,8 +532,8 @@ for row, s in arriving.items():
 END
 }
 
-# The oracle: fixed divisions of an SM that fill it, measured and checked as the rest, and its figures by
-# the definition. Kept results are not measured again.
+# The oracle tries fixed divisions that fill an SM. They are measured and checked like the rest, and the figures
+# follow their definition. Stored results are not measured again.
 share_oracle() {
 	need_programs
 	log=$dir/log
@@ -549,7 +550,7 @@ assert 1 <= len(splits) <= 7, splits
 for s in splits:
     n = s["first_blocks"], s["second_blocks"]
     assert min(n) >= 1 and sum(k * t["threads"] for k, t in zip(n, takes)) <= 2048, s
-    # One more of either does not fit.
+    # One more block of either program does not fit.
     for i in range(2):
         more = [k + (j == i) for j, k in enumerate(n)]
         regs = [max(r["workers_registers"], t["registers"]) for r, t in zip(d["programs"], takes)]
@@ -573,11 +574,12 @@ END
 	cmp "$log" "$dir/with-oracle" || fail "measured again"
 }
 
-# Calls that end before all is measured, until nothing is left: each gets on, and measures nothing twice.
+# Repeats calls with too little time until everything is measured: each call makes progress and measures nothing
+# twice.
 shares_in_parts() {
 	log=$dir/log
-	# Two programs alone in two arrangements, three orders in each of those that are together. (With several
-	# rounds, in full, all of these.)
+	# Two programs alone, in two arrangements, and together in three orders of each arrangement. (With several
+	# rounds, in full mode: all arrangements.)
 	names="workers greedy" only="--only workers,greedy" all=10
 	[ "$rounds" = 1 ] || names="unmanaged workers greedy" only='' all=13
 	left=1 calls=0
@@ -610,11 +612,11 @@ assert [a["name"] for a in p["arrangements"]] == ["sequential", "greedy"], p' "$
 	grep -q "line 2 is of another device" "$dir/json" || fail "$(cat "$dir/json")"
 }
 
-# Splits by SM: a pair's first program is the first side, whatever the order of names elsewhere, and the best of
-# the results is one of them.
+# Splits by SM: a pair's first program is the first side, whatever the order of names elsewhere, and the best
+# result is one of the splits.
 share_split() {
 	need_programs
-	# (With several rounds, in full, all splits.)
+	# (With several rounds, in full mode: all splits.)
 	splits=whole-25,whole-50,whole-75,mixed-75
 	[ "$rounds" != 1 ] || splits=whole-25,mixed-75
 	check 0 "bench share" --device cpu --pairs va+mm --by-sm --only greedy,$splits --rounds "$rounds" --svg "$dir/share.svg"
@@ -639,7 +641,7 @@ assert abs(best["over_greedy"] - best["stp_makespan"] / best["greedy"]) < 1e-6, 
 END
 }
 
-# wrong_share STATUS TEXT ARG...
+# wrong_share STATUS TEXT ARG...: heddle bench share must fail with this status and text.
 wrong_share() {
 	status=$1 text=$2
 	shift 2
@@ -668,14 +670,14 @@ share() {
 
 share_store() {
 	need_programs
-	# heddled makes a store when it ends.
+	# heddled writes its store when it ends.
 	"$build/heddled" --config-root /nonexistent --socket "$HEDDLE_SOCKET" --set state="$dir/state" 2>"$dir/log" &
 	daemon=$!
 	"$heddle" run --device cpu -- "$build/examples/mm" >"$dir/out" 2>&1 || fail "$(cat "$dir/out")"
 	kill "$daemon"
 	wait "$daemon" || fail "heddled: $(cat "$dir/log")"
 	daemon=''
-	# (With several rounds, in full, all arrangements.)
+	# (With several rounds, in full mode: all arrangements.)
 	names="greedy greedy+profile" only="--only greedy,greedy+profile"
 	[ "$rounds" = 1 ] || names="unmanaged workers $names" only=
 	# shellcheck disable=SC2086
@@ -687,7 +689,7 @@ import json, sys
 d = json.load(open(sys.argv[1]))
 mm, va = d["curves"]
 assert (mm["program"], va["program"], va["curve"]) == ("mm", "va", []), d["curves"]
-# The one launch of mm: as many blocks as fit an SM, and maybe fewer at its end.
+# The only launch of mm had as many blocks as fit on an SM, and perhaps fewer at its end.
 assert mm["curve"][-1]["of_most"] == 1 and all(c["block_ns"] > 0 for c in mm["curve"]), mm
 END
 }
@@ -703,7 +705,7 @@ share_predict() {
 	fi
 }
 
-# refused TEXT
+# refused TEXT: the command must fail with this text.
 refused() {
 	# shellcheck disable=SC2086
 	! "$heddle" bench preempt $part >"$dir/out" 2>"$dir/err" || fail "accepted: $1"
@@ -712,7 +714,7 @@ refused() {
 
 bench() {
 	need_programs
-	# Other programs, before the bench itself is a load.
+	# Reads the load of other programs before the bench adds its own.
 	load=$(python3 -c 'import os; print("quiet" if os.getloadavg()[0] <= 2 * os.cpu_count() else "busy")')
 	echo "the machine is $load"
 	check 0 "bench preempt" --device cpu --quick --rounds 1

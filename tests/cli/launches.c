@@ -73,7 +73,7 @@ static const char ptx[] =
 	"add.u64 %rd2, %rd2, 4;\n"
 	"st.global.u64 [%rd1+8], %rd2;\n"
 	"ret;\n}\n"
-	/* *p = SMs of the device */
+	/* *p = number of SMs */
 	".visible .entry count(.param .u64 p)\n" HEAD "ld.param.u64 %rd1, [p];\n"
 	"mov.u32 %r1, %nsmid;\n"
 	"st.global.u32 [%rd1+8], %r1;\n"

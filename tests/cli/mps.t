@@ -1,4 +1,4 @@
-heddle status, doctor and run with an MPS that stops to answer. A script plays its control program.
+heddle status, doctor and run with an MPS that stops answering. A script simulates its control program.
 
   $ mkdir bin && export PATH=$PWD/bin:$PATH HEDDLE_SOCKET=$PWD/sock
   $ cat >bin/nvidia-cuda-mps-control <<'E'

@@ -1,4 +1,4 @@
-heddle bench merge: what could not be measured is no number, and why stands below the table.
+heddle bench merge: pairs that could not be measured have no number; the reason is below the table.
 
   $ [ -s "$BUILD/kernels/nvcc/va.ptx" ] || [ -s "$BUILD/kernels/clang/va.ptx" ] || exit 80
   $ ulimit -c 0
@@ -7,7 +7,7 @@ heddle bench merge: what could not be measured is no number, and why stands belo
   >   ${HEDDLE-heddle} bench merge --device cpu --part pairs --rounds 1 --points 1 --store t.db "$@"
   > }
 
-Numbers and ways vary; hd_pick stands in merged forms alone:
+Numbers and ways vary; only merged forms contain hd_pick:
 
   $ pairs --pairs va+va,va+transpose --data a.json > out
   $ sed -n '/^first /,$p' out | sed 's/ [ ]*/ /g; s/ [0-9][0-9.]*/ N/g; /^[0-9]/d' | sed '/^va/s/ [^ ]*$//'
@@ -20,8 +20,8 @@ Numbers and ways vary; hd_pick stands in merged forms alone:
   $ grep -c '"steal": null' a.json
   2
 
-What compiles is another process alone, and compiles each text once (0.7 s, or 1.4 s and more); its cache
-is gone at the end:
+Only the separate process compiles, and compiles each text once (0.7 s instead of 1.4 s or more); its cache
+is removed at the end:
 
   $ mkdir tmp
   $ export HEDDLE_VGPU="cram-pairs-$$,assemble=700"

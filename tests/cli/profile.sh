@@ -70,7 +70,7 @@ def serve(listener, packets):
             for p in packets:
                 peer.send(p)
         except OSError:
-            pass  # it has heard enough
+            pass  # heddle has closed the connection
 
 
 def ask(heddle, path, packets, *options):

@@ -1,4 +1,4 @@
-heddle ptx print: what was read, written out again; errors with caret.
+heddle ptx print: prints the parsed module; error messages have a caret.
 
   $ cat >ok.ptx <<'EOF'
   > .version 7.0
@@ -48,7 +48,7 @@ heddle ptx print: what was read, written out again; errors with caret.
   > print(d["command"], [(f["file"], f["text"] is not None, len(f["diagnostics"]) > 0) for f in d["files"]])'
   ptx print [('ok.ptx', True, False), ('bad.ptx', False, True)]
 
-heddle ptx check: the tier of every kernel, and why it is not a better one. A file without kernels says so.
+heddle ptx check: the tier of every kernel, and why it is not a better one. A file without kernels is reported.
 
   $ printf '.version 7.0\n.target sm_70\n.address_size 64\n.func f() { ret; }\n.extern .entry g();\n' >functions.ptx
   $ heddle ptx check functions.ptx
@@ -134,7 +134,7 @@ heddle ptx check: the tier of every kernel, and why it is not a better one. A fi
   error 9 True
   error 10 True
 
-An instruction that nobody knows may be new: a warning that names its line, and what it resembles.
+An unknown instruction may be new: a warning names its line and similar instructions.
 
   $ sed 's/mov.u32 %r1, /mvo.u32 %r1, /' ok.ptx >typo.ptx
   $ heddle ptx check typo.ptx
@@ -148,7 +148,7 @@ An instruction that nobody knows may be new: a warning that names its line, and 
   > for d in json.load(sys.stdin)["files"][0]["diagnostics"]: print(d["level"], d["line"])'
   warning 9
 
-PTX that lies in a program, a library, a fatbin; whatever else is there is passed over.
+PTX inside a program, a library or a fatbin; everything else in the file is ignored.
 
   $ python3 - <<'EOF'
   > import struct
@@ -179,7 +179,7 @@ PTX that lies in a program, a library, a fatbin; whatever else is there is passe
     hint: heddle ptx check lists the kernels
   [1]
 
-Kernels of such files run, too; a kernel that is there for several architectures, by the oldest.
+Kernels of such files run, too; of a kernel for several architectures, the oldest version runs.
 
   $ export HEDDLE_VGPU=cram-ptx-$$
   $ heddle exec --device cpu --grid 1 --block 4 both.fatbin q 'u32[2]:zero>-' 2>/dev/null
@@ -283,7 +283,7 @@ Kernels of such files run, too; a kernel that is there for several architectures
   0
   [1]
 
-heddle ptx preempt: the same kernel with one parameter more.
+heddle ptx preempt: the same kernel with an additional parameter.
 
   $ heddle ptx preempt ok.ptx >worker.ptx
   $ grep -A 3 entry worker.ptx
@@ -309,7 +309,7 @@ heddle ptx preempt: the same kernel with one parameter more.
   $ heddle ptx preempt bad.ptx 2>err
   [1]
 
-The order in which workers take blocks: rows, unless something else is asked for, and a kernel can tell it.
+The order in which workers take blocks is by rows by default; a kernel can observe the order.
 
   $ heddle ptx preempt --order row ok.ptx | cmp - worker.ptx; heddle ptx preempt --order hilbert ok.ptx | cmp - worker.ptx
   $ heddle ptx preempt --order hilbert --json ok.ptx | grep '"order"'
@@ -344,7 +344,7 @@ The order in which workers take blocks: rows, unless something else is asked for
   guard 8 88 True
   $ if command -v ptxas >/dev/null; then ptxas -arch sm_90 -o /dev/null worker.ptx; fi
 
-A kernel that must be held is left alone, and refused when it is asked for by name.
+A kernel that must be held is left unchanged, and refused if it is selected by name.
 
   $ sed -e 's/sm_70/sm_90/' -e 's/7.0/8.0/' -e 's/  mov.u32 %r1, %tid.x;/  barrier.cluster.arrive;/' ok.ptx >held.ptx
   $ heddle ptx check held.ptx | cut -d: -f 1-4
@@ -359,7 +359,7 @@ A kernel that must be held is left alone, and refused when it is asked for by na
   $ heddle ptx slice -k k held.ptx 2>&1 | cut -d: -f 1-4
   heddle ptx slice: error: held.ptx: kernel 'k' cannot be sliced
 
-Help says of each pass what that pass adds, and nothing of another one.
+Each pass's help describes only what that pass adds.
 
   $ for pass in preempt merge slice virtual; do heddle ptx $pass -h | grep -o 'hd_[a-z]*' | sort -u; done
   hd_args
@@ -367,7 +367,7 @@ Help says of each pass what that pass adds, and nothing of another one.
   hd_slice
   hd_virtual
 
-A kernel with no room for the slot lends a variable of its own, which is then aligned as the slot is.
+A kernel without room for the slot uses one of its own variables, which then gets the slot's alignment.
 
   $ sed 's/  .reg .b64 %rd<3>;/  .shared .align 1 .b8 big[49120];\n&/' ok.ptx >full.ptx
   $ heddle ptx check full.ptx | cut -d: -f 3-4
@@ -375,7 +375,7 @@ A kernel with no room for the slot lends a variable of its own, which is then al
   $ heddle ptx preempt full.ptx 2>err | grep -c '.shared .align 16 .b8 big.49120.;'
   1
 
-Passes that make a module of their own: entry and launch stand in its first lines.
+Passes that make a separate module: its first lines show the entry and how to launch it.
 
   $ heddle ptx merge --dump forms -- ok.ptx k --block 64 + two.ptx other --block 100 >both.ptx; head -n 3 both.ptx
   // hd_merged: --block 128,1,1 --shared 0
@@ -411,7 +411,7 @@ Passes that make a module of their own: entry and launch stand in its first line
     hint: heddle ptx virtual -h says more
   [2]
 
-What cannot be put together is said of the kernels; nobody is asked to report it.
+If kernels cannot be combined, the message explains why and does not ask for a bug report.
 
   $ sed 's/sm_70/sm_120a/' ok.ptx >specific.ptx
   $ sed 's/sm_70/sm_90a/' two.ptx >hopper.ptx
@@ -436,13 +436,13 @@ What cannot be put together is said of the kernels; nobody is asked to report it
   ok.ptx: error: kernel 'k' cannot be moved into another kernel: a block of 1025 threads: at most 1024 are allowed
   [1]
 
-Bytes that are no UTF-8 (here an overlong C1 control character and a surrogate) do not reach a terminal:
+Invalid UTF-8 (here an overlong C1 control character and a surrogate) does not reach a terminal:
 
   $ printf '.version 7.0\n.target sm_70\n.address_size 64\n.entry k() { foo \340\202\233 \355\240\200; }\n' >bytes.ptx
   $ heddle ptx check bytes.ptx 2>&1 | sed -n 2p
     .entry k() { foo ??? ???; }
 
-Names are C++ names for people, and symbols in JSON.
+Names are C++ names in text, and symbols in JSON.
 
   $ cat >named.ptx <<'END'
   > .version 7.0

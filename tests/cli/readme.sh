@@ -211,7 +211,7 @@ PATH=$stubs:$PATH
 # build's logs belong to the tests that are running now.
 if [ "$mode" = full ]; then
 	(cd "$source" && {
-		git ls-files -z 2>/dev/null || # without git, or outside a checkout
+		git ls-files -z 2>/dev/null || # used if there is no git, or no git checkout
 			find . -name .git -prune -o -path './build*' -prune -o -path ./dist -prune -o -type f -print0
 	} | xargs -0 cp --parents -t "$work") ||
 		fail "the source could not be copied"
@@ -359,7 +359,7 @@ alone() {
 	grep -q 'nothing is shared.*"heddled &" starts it' "$dir/err" || fail "without heddled: $(cat "$dir/err")"
 }
 
-# As on a machine without a GPU: only the command selects the device.
+# Runs a command as on a machine without a GPU: only the command itself selects the device.
 laptop() { # COMMAND...
 	unset HEDDLE_DEVICE
 	"$@"

@@ -1,11 +1,11 @@
-heddle record: launches of a program's kernels as files, and as kernel specifications.
+heddle record: writes launches of a program's kernels as files and as kernel specifications.
 
   $ export HEDDLE_SOCKET=$PWD/none HEDDLE_VGPU=serial,report=none
   $ record="heddle record --device cpu" exec="heddle exec --device cpu"
   $ recorded() { $record "$@" 2>&1 | sed "s,$PWD,HERE,; s/[0-9.]* KiB/KiB/"; }
   $ ran() { $exec "$@" 2>&1 | sed 's/: [0-9.]* ms$/: ms/'; }
 
-An example program, in a folder of its user's alone:
+An example program, recorded to a folder that only its user can access:
 
   $ recorded -- $BUILD/examples/mm --size trivial --device-class cpu | grep -v turnaround
   mm trivial: pass: 1 of 1 checked results correct
@@ -31,7 +31,7 @@ An example program, in a folder of its user's alone:
   $ heddle ptx merge -- recorded:mm + recorded:there | grep -c visible
   1
 
-Templates, variables of the module, pointers in structures and in memory: names as C++ has them.
+Templates, variables of the module, pointers in structures and in memory; names as in C++:
 
   $ recorded -- $BUILD/tests/cli/launches scale tally spread chase large
   tally 13720
@@ -69,7 +69,7 @@ Templates, variables of the module, pointers in structures and in memory: names 
   $ heddle profile --device cpu --rounds 1 --store p.db -- recorded:mm | sed -n '2s/,.*//p'
   mm: 4 blocks of 256 threads
 
-What cannot be recorded, the second launch, a launch that fails, one kernel alone:
+A launch that cannot be recorded, the second launch, a launch that fails, a single kernel:
 
   $ recorded -o odd -- $BUILD/tests/cli/launches odd
   heddle record: copy is not recorded: a cooperative launch
@@ -100,7 +100,7 @@ What cannot be recorded, the second launch, a launch that fails, one kernel alon
   heddle record: error: nothing was recorded
     hint: does it use the GPU? heddle run -v -- PROG tells
 
-A result that is not the recorded one:
+A result that differs from the recorded one:
 
   $ HEDDLE_VGPU=serial,sms=6 recorded -o count -- $BUILD/tests/cli/launches count
   heddle record: count: launch 1, grid 1,1,1, block 1,1,1, KiB
@@ -123,7 +123,7 @@ A result that is not the recorded one:
   heddle exec: error: kernel 'count': the buffer of the parameter at byte 0 is not what the recorded launch left, of which only a digest is recorded
   count on heddle virtual GPU: ms
 
-Names in C++, of a file:
+C++ names, with a file:
 
   $ cat >names.ptx <<'END'
   > .version 7.0
@@ -153,7 +153,7 @@ Names in C++, of a file:
   $ heddle ptx merge -- names.ptx other $one 'f32[4]:zero' i32:4 + names.ptx plain $one | grep -c entry
   1
 
-Files that are none, or were changed:
+Files that are not recordings, or were changed:
 
   $ : >empty.launch
   $ ran recorded:empty.launch
@@ -174,7 +174,7 @@ Files that are none, or were changed:
   heddle exec: error: newer.launch: format version 2, this heddle reads version 1
     hint: record the program again: heddle record -- PROG
 
-What is refused:
+Refused arguments:
 
   $ recorded -o one -- true
   heddle record: error: HERE/one: File exists

@@ -11,7 +11,7 @@ heddle run becomes the program: its status, its output, its signals.
   $ echo in | heddle run -- cat
   in
 
-What fails before the program begins, as env(1) says it:
+Failures before the program starts have the exit statuses of env(1):
 
   $ heddle run -- ./nowhere
   heddle run: error: ./nowhere: No such file or directory
@@ -42,14 +42,14 @@ What fails before the program begins, as env(1) says it:
   $ heddle run 2>&1 | head -n 1
   heddle run: error: what is missing: -- PROG [ARG...]
 
-What the program finds in its environment:
+The program's environment:
 
   $ heddle run --device cuda -p low -w 3 --class night --socket /a/b -- sh -c 'echo $HEDDLE_PRIORITY $HEDDLE_WEIGHT $HEDDLE_CLASS $HEDDLE_DEVICE $HEDDLE_SOCKET $CUDA_DEVICE_MAX_CONNECTIONS.'
   low 3 night cuda /a/b .
   $ LD_LIBRARY_PATH=/x heddle run --device cuda -- sh -c 'echo ${LD_LIBRARY_PATH#$BUILD}'
   /src/shim:/x
 
-On the virtual GPU, and there alone, a CUDA runtime of heddle's stands before NVIDIA's:
+Only on the virtual GPU, heddle's CUDA runtime comes before NVIDIA's:
 
   $ LD_LIBRARY_PATH=/x heddle run --device cpu -- sh -c 'echo $LD_LIBRARY_PATH' | sed "s|$BUILD||g"
   /src/shim:/src/cudart:/x
@@ -62,7 +62,7 @@ On the virtual GPU, and there alone, a CUDA runtime of heddle's stands before NV
   $ heddle run --device cpu -- sh -c 'echo ${HEDDLE_DRIVER_LIB##*/}'
   libcuda.so.1
 
-A socket that is named from here is where the program finds it from anywhere:
+A socket named by a relative path is found by the program from any folder:
 
   $ heddle run --device cuda --socket s/sock -- sh -c 'echo ${HEDDLE_SOCKET#'"$PWD"'}'
   /s/sock
@@ -72,7 +72,7 @@ A socket that is named from here is where the program finds it from anywhere:
   heddle run: error: 0: too long
     hint: sockets' paths have at most 107 bytes
 
-What the system's loader would take for something else does not start without heddle unseen:
+The system's loader could misread these paths, so heddle run reports them:
 
   $ for odd in 'a:b' 'a;b' 'a$ORIGIN' 'a${LIB}' 'a$PLATFORMb' 'a$b'; do
   >   mkdir -p "$odd/src/shim" "$odd/src/dev/cpu" "$odd/src/cudart"
@@ -127,8 +127,8 @@ Numbers and names out of range are usage errors:
   $ HEDDLE_PRIORITY=low HEDDLE_DEVICE=cpu HEDDLE_WEIGHT=1000 heddle doctor | grep environment
   [1]
 
-Without a driver nothing stands in for it: the program runs, and fails, as it would without heddle.
-The virtual GPU is used when it is asked for.
+Without a driver, nothing replaces it: the program runs, and fails, as it would without heddle.
+The virtual GPU is used only on request.
 
   $ cat >without <<'EOF'
   > import ctypes
@@ -149,8 +149,8 @@ The virtual GPU is used when it is asked for.
   $ HEDDLE_DEVICE= heddle run --device cpu -- python3 without
   0
 
-What is wrong with HEDDLE_... is said once by each process: by the program's shim, by the virtual GPU of its own
-words, and by heddle.
+Each process reports an invalid HEDDLE_... variable once: the program's shim, the virtual GPU its own
+words, and heddle.
 
   $ cat >twice <<'EOF'
   > import ctypes
@@ -177,7 +177,7 @@ words, and by heddle.
   $ HEDDLE_WIEGHT=2 heddled --check-config >out
   heddled: warning: HEDDLE_WIEGHT: heddle reads no such variable; HEDDLE_WEIGHT is one
 
-One device of several: the program sees it alone, and numbers count those that are visible.
+One device of several: the program sees only this one, and numbers count the visible ones.
 
   $ export HEDDLE_VGPU=cli-run-$$,devices=2
   $ heddle run --device cpu:1 -- sh -c 'echo $HEDDLE_DEVICE $CUDA_VISIBLE_DEVICES'
@@ -215,7 +215,7 @@ One device of several: the program sees it alone, and numbers count those that a
   virtual GPU  cpu:0, heddle virtual GPU 0, sm_90
   virtual GPU  cpu:1, heddle virtual GPU 1, sm_90
 
-What is no program is said to be none, with what to do; options behind the program are the program's.
+A file that is not a program is reported with the next step; options after the program belong to the program.
 
   $ mkdir kinds && cd kinds && mkdir folder
   $ for i in a.cu a.c a.cc a.cpp a.ptx a.cubin a.fatbin a.o a.so a.py a.sh plain; do echo >$i; done

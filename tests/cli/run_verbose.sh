@@ -50,8 +50,8 @@ agrees() { # NAME: of a program that ran once under watch; sets launches to the 
 		fail "$1: $launches launches; heddled: $(grep "leaves: .* $pid:" "$dir/daemon.log")"
 }
 
-# A long low-priority program is preempted by a short high-priority one. The report includes all of
-# it.
+# A long low-priority program is preempted by a short high-priority one. The report includes both
+# launches and preemptions.
 preempted() {
 	watch low -p low -- "$examples/cfd" --size large --scale 0.3 --until "$dir/low.end" &
 	low=$!

@@ -1,8 +1,8 @@
-Traces in virtual time. What the scheduler decides does not depend on the machine: each figure is exact.
+Traces in virtual time. The scheduler's decisions do not depend on the machine: each figure is exact.
 
   $ cp "$SRC"/examples/traces/*.trace .
 
-Under hpf the shorter launches of an equal go first; under ffs both take turns:
+Under hpf the shorter launches of an equal go first; under ffs the two take turns:
 
   $ heddle sim equal.trace --policy hpf
   equal.trace: policy hpf, 8 SMs
@@ -25,7 +25,7 @@ Under hpf the shorter launches of an equal go first; under ffs both take turns:
   STP                1.752
   idle                1.3%
 
-Shares by weight, which the file's own policy gives; none takes no notice of weights:
+Shares by weight, under the policy that the file names; none ignores weights:
 
   $ heddle sim weights.trace
   weights.trace: policy ffs, 8 SMs
@@ -43,7 +43,7 @@ Shares by weight, which the file's own policy gives; none takes no notice of wei
   silver      2   normal      199          1 33.4%    33.3% 1.995ms 2.000ms    2.995ms 1.005ms
   bronze      1   normal      199          1 33.2%    16.7% 2.000ms 2.005ms    3.000ms 1.005ms
 
-One launch of 8 blocks of 1 ms, 4 at once: nothing waits but for the launch itself:
+One launch of 8 blocks of 1 ms, 4 at once: the only wait is for the launch itself:
 
   $ printf 'device sms=2\nat 0ms join a\nat 1ms launch a k blocks=8 block=1ms\n' > one.trace
   $ heddle sim --trace one.trace
@@ -66,7 +66,7 @@ Two files; - is standard input. A second launch in the same stream waits for the
   a           1   normal        1          0 100.0%   100.0% 0.005ms 0.005ms    2.005ms 2.005ms
   a           1   normal        2          0 100.0%   100.0% 1.008ms 2.010ms    3.007ms 3.007ms
 
-A tenant that leaves takes its launches along; they stay unfinished:
+The launches of a tenant that leaves stay unfinished:
 
   $ { cat one.trace; echo 'at 2500us leave a'; } | heddle sim - | sed -n '3,$p'
   a           1   normal        0          1 100.0%   100.0% 0.005ms 0.005ms          -     -
@@ -76,7 +76,7 @@ A tenant that leaves takes its launches along; they stay unfinished:
   STP                    -
   idle                0.3%
 
-A tenant that finishes nothing beside others has no ANTT, and adds nothing to STP:
+A tenant that finishes no launch beside others has no ANTT, and adds nothing to STP:
 
   $ cat > starved.trace << 'END'
   > at 0ms join a prio=high
@@ -96,7 +96,7 @@ A tenant that finishes nothing beside others has no ANTT, and adds nothing to ST
   STP                1.000
   idle                0.0%
 
-What is wrong in a file is said line by line:
+Errors in a file are reported with their lines:
 
   $ cat > broken.trace << 'END'
   > device sms=300 policy=fifo
@@ -135,20 +135,20 @@ What is wrong in a file is said line by line:
   $ heddle sim broken.trace one.trace 2>/dev/null | head -n 1
   one.trace: policy hpf, 2 SMs
 
-Of very many errors the first are said, and how many more there are:
+Of very many errors, the first ones are reported, and the number of the others:
 
   $ for i in $(seq 120); do echo "at 1ms lunch a k$i"; done | heddle sim - 2>&1 | sed -n '1p;100,$p'
   heddle sim: error: -:1: unknown word: 'lunch'
   heddle sim: error: -:100: unknown word: 'lunch'
   heddle sim: error: -: 20 more errors
 
-What only shows while it runs names its line, too:
+Errors found only during the simulation name their line, too:
 
   $ printf 'at 5ms join a\nat 1ms launch a k\n' | heddle sim -
   heddle sim: error: -:2: a has not joined by then
   [1]
 
-No such file, an empty one, one that launches nothing:
+A missing file, an empty one, one without launches:
 
   $ heddle sim none.trace
   heddle sim: error: none.trace: No such file or directory
@@ -181,7 +181,7 @@ No such file, an empty one, one that launches nothing:
   heddle sim: error: what is missing: FILE...
 
 Options of a policy: the kernels of both tenants need all of an SM, so they take turns with pairs=on.
-It is known once each has run with two numbers of blocks on an SM:
+The policy learns this once each has run with two numbers of blocks per SM:
 
   $ cat > pairs.trace <<'END'
   > device sms=2 policy=greedy options=pairs=on
@@ -205,7 +205,7 @@ It is known once each has run with two numbers of blocks on an SM:
   heddle sim: error: -:1: policy_options: policy greedy has no option 'pear'; there is pairs=on|off
   [1]
 
-A policy in a file, as heddled takes one. This one gives two programs half of every SM:
+A policy in a file, in the form that heddled loads. This one gives two programs half of every SM:
 
   $ chmod 755 .
   $ cp "$BUILD"/tests/sched/policy_halves.so "$BUILD"/tests/sched/policy_abi.so .
@@ -236,7 +236,7 @@ A policy in a file, as heddled takes one. This one gives two programs half of ev
   $ heddle sim one.trace --policy ./policy_halves.so 2>&1 | sed "s|$PWD/||"
   heddle sim: error: policy: policy_halves.so: other users can write to it: remove that right (chmod go-w)
 
-Two devices in a trace, each with an engine of its own, and a picture of both:
+Two devices in a trace, each with its own engine, and a picture of both:
 
   $ { sed 's/sms=2/sms=2 name=gpu0/' two.trace; cat one.trace; } > both.trace
   $ heddle sim both.trace --svg both.svg
@@ -289,7 +289,7 @@ Two devices in a trace, each with an engine of its own, and a picture of both:
     hint: --svg FILE puts it elsewhere
   [1]
 
-What heddled --events wrote is a trace, too. Nothing in it says which streams a program has:
+The output of heddled --events is a trace, too. It does not say which streams a program has:
 
   $ cat > events << 'END'
   > {"schema": 2, "log": "heddled-events"}
@@ -334,7 +334,7 @@ What heddled --events wrote is a trace, too. Nothing in it says which streams a 
   STP                1.000
   idle                0.1%
 
-What is wrong in it is said line by line:
+Errors in it are reported with their lines:
 
   $ cat >> events << 'END'
   > {"t_ns": 1, "event": "jo
@@ -362,7 +362,7 @@ What is wrong in it is said line by line:
   heddle sim: error: -:1: schema: 3 is not between 2 and 2
   [1]
 
-A log with the inputs of the engine is replayed, and each decision is compared. (tests/e2e/replay.sh does so with programs.)
+A log with the engine's inputs is replayed, and each decision is compared. (tests/e2e/replay.sh does so with programs.)
 
   $ cat > inputs << 'END'
   > {"schema": 2, "log": "heddled-events", "inputs": 1}

@@ -166,7 +166,7 @@ if [ "$me" = 0 ] && command -v setpriv >/dev/null; then
 	export HOME=/nonexistent
 	if $as "$build/heddle" version >/dev/null 2>&1; then
 		all "$dir/runtime/heddle belongs to user 0, not to user 65534" 'XDG_RUNTIME_DIR is another.*unset it'
-		kind='closed folder of another user' # as after su
+		kind='closed folder of another user' # the situation after su to that user
 		chmod 700 "$dir/runtime"
 		all "$dir/runtime belongs to user 0, and user 65534 may not enter" 'XDG_RUNTIME_DIR is another.*unset it'
 		refuses "$dir/runtime belongs to user 0, and user 65534 may not enter" 'XDG_RUNTIME_DIR is another.*unset it'

@@ -2,9 +2,9 @@
 # Copyright 2026 The heddle authors
 """usage: terminal.py BUILD FOLDER [VERB...]
 
-Every verb on a pseudo-terminal of 80 and of 40 columns, and without one. What is left on the screen is
-what it would have written elsewhere: no progress line stays, none is longer than the screen is wide,
-and nothing but it moves the cursor. FOLDER is empty, and its own.
+Runs every verb on pseudo-terminals of 80 and 40 columns, and without one. The text left on the screen
+must equal the output without a terminal: no progress line stays or exceeds the screen's width, and only
+progress lines move the cursor. FOLDER is an empty folder for the test.
 """
 import fcntl
 import json
@@ -32,7 +32,7 @@ def fail(what):
 
 
 def screen(raw, columns, what):
-    """The lines that stay, after \\r, \\n and "erase to the end of the line"."""
+    """Returns the lines left on the screen, after \\r, \\n and "erase to the end of the line"."""
     lines, line, at = [], [], 0
     for token in re.findall(r"\x1b\[K|\r|\n|[^\x1b\r\n]|\x1b", raw):
         if token == "\x1b[K":
@@ -55,7 +55,7 @@ def screen(raw, columns, what):
 
 
 def on_terminal(argv, columns, env, stop=None, key=None):
-    """Runs it; returns status and everything that it wrote. stop: a pattern, and then the key, or Ctrl-C."""
+    """Runs argv; returns its status and output. After the pattern `stop`, sends the key, or Ctrl-C."""
     pid, fd = pty.fork()
     if pid == 0:  # set the size before exec: the program may query it at once
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
@@ -115,7 +115,7 @@ def commands():
 
 
 def check_widths(verb, columns, lines):
-    """Only a word that is longer than the screen may make a line so."""
+    """A line may be longer than the screen only if a single word is."""
     for line in lines:
         one = line.strip().startswith(("[", "-")) and line.strip().count(" ") == 1
         if len(line) > columns and not one and " " in line.strip()[:columns - 8]:
@@ -123,12 +123,12 @@ def check_widths(verb, columns, lines):
 
 
 def words(text):
-    """Without what another run changes: times, and the bits of a path that a long word may be."""
+    """Drops words that differ between runs: times, and pieces of long paths."""
     return [w for w in text.split() if not re.match(r"[\d.,]+$", w)]
 
 
 def check_words(verb, columns, lines, plain):
-    """These print sentences: broken between words, and no wider than the screen but for one long word."""
+    """These verbs print sentences: lines break between words and fit the screen, except for one long word."""
     if words(" ".join(lines)) != words(plain):
         fail(f"{verb} at {columns}: other words than elsewhere: {lines}")
     for line in lines:
@@ -163,7 +163,7 @@ def look(verb, argv):
             if not any("results all correct" in line for line in lines):
                 fail(f"demo: no result: {lines}")
         if verb == "demo":
-            continue  # it takes seconds
+            continue  # the command takes seconds
         if verb == "tune" and not re.search(r"\[1/\d+\] first look: sequential.*\[\d+/\d+\] rounds: "
                                             r".*\[\d+/\d+\] again: ", raw, re.S):
             fail(f"tune: no progress: {raw!r}")
@@ -173,8 +173,8 @@ def look(verb, argv):
 
 
 def count_parts():
-    """The parts of the bench count their rows, those too for which no time is left; figures of one round
-    are marked as noise."""
+    """The parts of the bench count all their rows, including those for which no time is left, and mark
+    figures of one round as noise."""
     parts = {"extra": ([], 4), "spatial": (["--budget-s", "1"], 16), "shares": (["--budget-s", "1"], 26)}
     for part, (more, of) in parts.items():
         argv = [HEDDLE, "bench", "preempt", "--device", "cpu", "--part", part, "--quick", "--rounds", "1",

@@ -173,7 +173,7 @@ static void noisy(void **state)
 	assert_int_equal(lost_noisy(m.pair, 3, -1, 0.2), 0);
 	m.ns[1][LOST_KEPT][2] *= 1.2;
 	assert_int_equal(lost_noisy(m.pair, 3, 0, 0.1), 1);
-	m.pair[1].of[LOST_SPATIAL].preemptions = 0; /* does not count at all */
+	m.pair[1].of[LOST_SPATIAL].preemptions = 0; /* no longer counts at all */
 	assert_int_equal(lost_noisy(m.pair, 3, 0, 0.1), 0);
 	m.pair[0].of[LOST_ORIGINAL].n = 1;
 	assert_int_equal(lost_noisy(m.pair, 3, 0, 0.1), 1);

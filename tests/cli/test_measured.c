@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define AHEAD 5000000ull /* of the device's clock */
+#define AHEAD 5000000ull /* the device's clock is this much ahead */
 
 struct log {
 	struct strbuf text;
@@ -181,14 +181,14 @@ static void disturbed(void **state)
 	word(&l, "grant", 2, 8);
 	l.now += 1000;
 	finish(&l, 2, l.now - 1000);
-	/* Not the same on each SM. */
+	/* The bounds differ between SMs. */
 	whole_launch(&l, 3, "a1", 9, 1000);
-	/* Beside each other. */
+	/* Two launches run beside each other. */
 	submit(&l, 1, 4, "a1", 8);
 	of(&l, "arrive", 1, 4, ", \"workers\": 8");
 	whole_launch(&l, 5, "a1", 8, 500);
 	finish(&l, 4, l.now - 1500);
-	/* Beside unmanaged work. */
+	/* A launch runs beside unmanaged work. */
 	line(&l, "\"event\": \"opaque\", \"tenant\": 1");
 	whole_launch(&l, 6, "a1", 8, 500);
 	line(&l, "\"event\": \"opaque-end\", \"tenant\": 1");

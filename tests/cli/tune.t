@@ -1,4 +1,4 @@
-What heddle tune finds is kept, and heddle corun --how tuned does it.
+heddle tune stores its results, and heddle corun --how tuned uses them.
 
   $ export HEDDLE_VGPU=cram-tune-$$
   $ cat > put.ptx << 'END'
@@ -22,14 +22,14 @@ What heddle tune finds is kept, and heddle corun --how tuned does it.
   >   heddle "$@" -- put.ptx put --grid 6 --block 32 'u32[6]:zero' u32:3 + put.ptx put --grid 9 --block 64 'u32[9]:zero' u32:5
   > }
 
-Nothing has been measured:
+Nothing has been measured yet:
 
   $ both corun --device cpu --how tuned --store none.db
   heddle corun: error: none.db: nothing has been measured yet
     hint: heddle tune measures every way, and keeps the best
   [1]
 
-Every way, each with the memory that the kernels leave alone; one is chosen:
+Every way, each checked against the memory that the kernels leave alone; one is chosen:
 
   $ both tune --device cpu --rounds 2 --points 2 --store a/b/t.db > out 2> err
   $ cat err
@@ -52,7 +52,7 @@ Every way, each with the memory that the kernels leave alone; one is chosen:
   $ both corun --device cpu --how tuned --store a/b/t.db --check | tail -n 1
   memory is what the kernels leave alone
 
-Every way that it prints is one for corun --how; options change what the way says:
+corun --how accepts every way that it prints; options override those of the way:
 
   $ sed -n 's/  *[0-9.]*  *[0-9.]* %.*//p' out | sort -u > ways
   $ test "$(wc -l < ways)" -gt 15
@@ -74,7 +74,7 @@ Every way that it prints is one for corun --how; options change what the way say
   heddle corun: error: --how 'sideways': 'sideways' is not one of sequential, streams, green, merge, vertical, horizontal, weave
   heddle corun: error: --how: '' is not one of sequential|streams|green|merge|vertical|horizontal|weave|tuned|WAY
 
-The way is found in either order of two kernels, and mirrored:
+The stored way applies to either order of two kernels, and is mirrored:
 
   $ turned() {
   >   heddle "$@" -- put.ptx put --grid 9 --block 64 'u32[9]:zero' u32:5 + put.ptx put --grid 6 --block 32 'u32[6]:zero' u32:3
@@ -99,13 +99,13 @@ The way is found in either order of two kernels, and mirrored:
         "blocks": 6,
         "own_fit": 256,
 
-Of other kernels, or otherwise launched, nothing is known:
+Nothing is known about other kernels or other launches:
 
   $ heddle corun --device cpu --how tuned --store a/b/t.db -- put.ptx put --grid 6 --block 32 'u32[6]:zero' u32:3 2>&1 | sed 's|: /.*/a/b|: a/b|'
   heddle corun: error: a/b/t.db: these kernels, launched so, have not been measured on this device
     hint: heddle tune measures every way, and keeps the best
 
-For machines; and a store that cannot be written is refused before anything is measured:
+JSON output; and an unwritable store is reported before anything is measured:
 
   $ both tune --device cpu --rounds 1 --points 1 --json > json
   $ grep -c '"chosen": true' json
@@ -118,15 +118,15 @@ For machines; and a store that cannot be written is refused before anything is m
   $ grep -o '"error": "[^"]*"' json
   "error": "/dev/null/t.db: unable to open database file"
 
-What is wrong with the words is said as for corun:
+Errors in the arguments are reported as by corun:
 
   $ both tune --device cpu --points 65 2>&1 | head -n 1
   heddle tune: error: --points: 65 is not between 1 and 64
   $ both corun --device cpu --store t.db 2>&1 | head -n 1
   heddle corun: error: --store needs --how tuned
 
-Two kernels are woven, too: cut and as they are, and with those bounds on registers with which more of
-their blocks are on an SM. Of 512 threads with 80 registers there is one; 128 would change nothing:
+Two kernels are woven, too: sliced and unsliced, and with register limits at which more of their
+blocks fit on an SM. One block of 512 threads with 80 registers fits; 128 would change nothing:
 
   $ many() {
   >   echo '.version 6.0'; echo '.target sm_70'; echo '.address_size 64'
@@ -152,7 +152,7 @@ their blocks are on an SM. Of 512 threads with 80 registers there is one; 128 wo
   weave unsliced registers=40
   weave unsliced registers=64
 
-With branches in short regions, where there are any:
+With branches in short regions, if there are any:
 
   $ sed 's/^st.global.*/.reg .pred %q; mov.u32 %i2, %tid.x; setp.ne.u32 %q, %i2, 0; @%q bra L; st.global.u32 [%a], %i1; L:/' put.ptx > short.ptx
   $ heddle tune --device cpu --rounds 1 --points 1 --store s.db -- short.ptx put --grid 6 --block 32 'u32[6]:zero' u32:3 + put.ptx put --grid 9 --block 64 'u32[9]:zero' u32:5 > out
@@ -167,13 +167,13 @@ With branches in short regions, where there are any:
   $ both tune --device cpu --rounds 1 --points 1 --store s.db | grep '^weave branches' | tr -s ' '
   weave branches no short region has a branch: the same as without
 
-What cannot be woven is no way of its own, and says why:
+Kernels that cannot be woven have no separate way, and the reason is printed:
 
   $ sed 's/st.global/bar.sync 9; &/' put.ptx > bar.ptx
   $ heddle tune --device cpu --rounds 1 --points 1 --store s.db -- bar.ptx put --grid 6 --block 32 'u32[6]:zero' u32:3 + bar.ptx put --grid 9 --block 64 'u32[9]:zero' u32:5 | grep '^weave' | tr -s ' '
   weave not woven but fused vertically: kernel 2, 'put': it and the other kernels have more than 16 barriers
 
-A choice is run as it was measured (which one is chosen, the clock says; here it is told):
+A stored choice runs as it was measured (the choice depends on the clock; here it is given):
 
   $ python3 -c "
   > import sqlite3
@@ -194,7 +194,7 @@ A choice is run as it was measured (which one is chosen, the clock says; here it
   $ two corun --device cpu --how tuned --store w.db --check | sed -n 's/.*\(blocks, .*fit\)$/\1/p'
   blocks, 24 fit
 
-The list has the fastest first; Ctrl-C ends the measurements, and what was measured is shown and kept:
+The list is sorted by time; Ctrl-C ends the measurements, and the results so far are shown and stored:
 
   $ cut -c38-49 out | grep -E '[0-9]\.[0-9]' | sort -n -c
   $ interrupted() { timeout --foreground --preserve-status -s INT 4 heddle "$@" -- put.ptx put --grid 6 --block 32 'u32[6]:zero' u32:3 + put.ptx put --grid 9 --block 64 'u32[9]:zero' u32:5; }

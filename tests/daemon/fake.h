@@ -21,14 +21,14 @@ struct fake {
 	uint64_t next_id;
 };
 
-struct hd *make(void (*change)(struct hd_config *c)); /* NULL: as it is */
+struct hd *make(void (*change)(struct hd_config *c)); /* NULL: no change */
 struct fake join(struct hd *d, int priority, bool cpu);
 /* Joins as another user, on a device of any name. Returns the result of hd_tenant_add. */
 int join_as(struct hd *d, unsigned uid, const char *device, struct fake *ret);
 void leave(struct hd *d, struct fake *f);
-/* As the shim does. */
+/* Submits a launch as the shim does. */
 struct wire_slot *submit(struct hd *d, struct fake *f, unsigned slot, uint64_t total);
-/* As its relay does. */
+/* Reports an arrival as the relay does. */
 void arrive(const struct wire_page *page, struct wire_slot *w);
 void drain(struct wire_slot *w);
 void finish(struct wire_slot *w);
@@ -36,6 +36,6 @@ void finish(struct wire_slot *w);
 void run_through(struct hd *d, struct fake *f, struct wire_slot *w);
 /* Closes the slot as the shim does after it has seen the end. */
 void close_slot(struct hd *d, struct fake *f, struct wire_slot *w);
-unsigned allowed(const struct wire_slot *w); /* SMs */
+unsigned allowed(const struct wire_slot *w); /* number of SMs */
 
 #endif

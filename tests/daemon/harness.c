@@ -158,7 +158,7 @@ int tenant_hello_with(const char *socket, const struct wire_hello *h, int fd, st
 	if (ret->sock < 0)
 		return ret->sock;
 	r = wire_send(ret->sock, h, &fd, fd >= 0);
-	if (r == 0 || r == -EPIPE) /* that: refused already */
+	if (r == 0 || r == -EPIPE) /* -EPIPE: already refused */
 		r = wire_recv(ret->sock, &m, sizeof(m), fds, 3, &n);
 	if (r <= 0)
 		return r;

@@ -25,9 +25,9 @@ struct daemon daemon_start(char *const args[]);
 struct daemon daemon_in(const char *dir, char *const args[]); /* in an existing folder */
 /* Starts the daemon as a child process; does not wait for its socket. */
 pid_t daemon_spawn(const char *socket, char *const args[], int stderr_fd);
-int daemon_stop(struct daemon *d); /* SIGTERM; its exit status */
+int daemon_stop(struct daemon *d); /* sends SIGTERM; returns the exit status */
 void daemon_kill(struct daemon *d);
-void daemon_remove(struct daemon *d); /* the folder */
+void daemon_remove(struct daemon *d); /* removes its folder */
 unsigned fds_of(pid_t pid);
 
 struct tenant {
@@ -39,7 +39,7 @@ struct tenant {
 struct wire_hello tenant_hello(int priority);
 /* Returns the reply's type (WIRE_WELCOME, WIRE_REFUSED), 0 at end of file, or negative errno. */
 int tenant_hello_send(const char *socket, const struct wire_hello *h, struct tenant *ret);
-/* The same, sending a descriptor as well; fd -1: none. */
+/* Like tenant_hello_send, but also sends the descriptor fd (-1: none). */
 int tenant_hello_with(const char *socket, const struct wire_hello *h, int fd, struct tenant *ret);
 struct tenant tenant_join(const struct daemon *d, int priority);
 void tenant_leave(struct tenant *t);
@@ -49,7 +49,7 @@ void device_arrive(const struct tenant *t, struct wire_slot *w);
 /* Reports that all workers of w have left, after quotas of zero were stored for them. */
 void device_drain(const struct daemon *d, struct wire_slot *w);
 void device_finish(struct wire_slot *w);
-unsigned slot_allowed(struct wire_slot *w); /* SMs */
+unsigned slot_allowed(struct wire_slot *w); /* number of SMs */
 /* Waits until the slot may use n SMs; returns false on timeout. */
 bool slot_await(struct wire_slot *w, unsigned n);
 bool word_await(uint32_t *word, uint32_t value);

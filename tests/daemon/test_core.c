@@ -19,7 +19,7 @@ static void preempts_and_resumes(void **state)
 	struct wire_slot *l, *h;
 	uint32_t seq;
 
-	assert_int_equal(low.page->watch, 0); /* alone: no kicks */
+	assert_int_equal(low.page->watch, 0); /* alone, so it need not kick */
 	l = submit(d, &low, 0, 800);
 	assert_int_equal(hd_run(d), UINT64_MAX);
 	arrive(low.page, l);
@@ -63,7 +63,8 @@ static void preempts_and_resumes(void **state)
 	assert_int_equal(h->state, WIRE_SLOT_FREE);
 	leave(d, &high);
 	assert_int_equal(low.page->watch, 0);
-	assert_true(hd_run(d) < 100 * MS); /* because of the recent events */
+	/* the daemon still looks again because of the recent events */
+	assert_true(hd_run(d) < 100 * MS);
 	now += 2000 * MS;
 	assert_int_equal(hd_run(d), UINT64_MAX);
 	leave(d, &low);
@@ -83,7 +84,7 @@ static void pinned(void **state)
 	hd_run(d);
 	arrive(low.page, l);
 	low.page->pin = 1;
-	hd_kicked(d, low.t); /* alone, and not watched */
+	hd_kicked(d, low.t); /* alone, so not watched */
 	hd_run(d);
 	assert_int_equal(low.page->pinned, 1);
 	high = join(d, 2, false);
@@ -138,7 +139,7 @@ static void held_at_start(void **state)
 	l = submit(d, &low, 3, 80);
 	next = submit(d, &low, 4, 80);
 	hd_run(d);
-	assert_int_equal(l->granted, 1); /* as far as anybody knows */
+	assert_int_equal(l->granted, 1); /* no drain was reported yet */
 	arrive(low.page, l);
 	drain(l);
 	hd_run(d);
@@ -152,7 +153,7 @@ static void held_at_start(void **state)
 	assert_int_equal(l->granted, 1);
 	assert_int_equal(allowed(l), 4);
 	assert_int_equal(low.page->begin.seq, 0);
-	assert_int_equal(next->host.seq, 0); /* it has not arrived */
+	assert_int_equal(next->host.seq, 0); /* the next launch has not arrived */
 	assert_int_equal(wakes, 1);
 	/* If late workers of the first round drain again, the tenant is woken again. */
 	l->host.drains++;
@@ -224,7 +225,7 @@ static void next_few(void **state)
 	hd_run(d);
 	now += 10000;
 	arrive(low.page, l[3]);
-	arrive(low.page, l[50]); /* on another stream */
+	arrive(low.page, l[50]); /* arrives on another stream */
 	hd_run(d);
 	assert_int_equal(low.t->stage[3], HD_ARRIVED);
 	assert_int_equal(low.t->stage[50], HD_SUBMITTED);
@@ -299,7 +300,7 @@ static void withdrawn(void **state)
 		arrive(high.page, h);
 		hd_run(d);
 	}
-	/* If it has workers, the daemon waits until they have left. */
+	/* If the revoked launch has workers, the daemon waits until they have left. */
 	finish(h);
 	now += MS;
 	hd_run(d);
@@ -358,7 +359,7 @@ static void report_late(struct wire_slot *w)
 	w->host.drains++;
 }
 
-/* The high-priority launch comes and goes; while it is there, the other has no grant. */
+/* The high-priority launch comes and goes; while it is there, launch l has no grant. */
 static void preempt_late(struct hd *d, struct fake *high, struct wire_slot *l, bool reported)
 {
 	struct wire_slot *h;
@@ -403,7 +404,8 @@ static void drained_late(void **state)
 	}
 }
 
-/* If there are none, the drain report means that no worker is left, though it names an old word. */
+/* If the grant had no workers, the drain report means that none is left, although it names an old
+ * word. */
 static void drained_late_unanswered(void **state)
 {
 	struct hd *d = make(NULL);
@@ -516,7 +518,7 @@ static void end_seen_late(void **state)
 	struct wire_slot *l, *h;
 	struct sched_info info;
 
-	low.page->watch = 0; /* no kick yet */
+	low.page->watch = 0; /* defers the kick */
 	l = submit(d, &low, 0, 800);
 	low.page->watch = 1;
 	l->submit_ns = now;
@@ -524,7 +526,7 @@ static void end_seen_late(void **state)
 	arrive(low.page, l);
 	hd_run(d);
 	now += 5 * MS;
-	/* the other launch gives up some SMs, so the daemon measures this one itself */
+	/* h gives up some SMs, so the daemon measures its time itself */
 	h = submit(d, &high, 1, 2);
 	arrive(high.page, h);
 	hd_run(d);

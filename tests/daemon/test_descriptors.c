@@ -42,7 +42,7 @@
 
 /* ---- descriptors ---- */
 
-static char fuse_file[96]; /* "": no FUSE here */
+static char fuse_file[96]; /* "": FUSE is not available */
 
 /* A TCP socket whose last close waits for 30 s. *ret_other is the peer, which does not read. */
 static int lingering(int *ret_other)
@@ -113,7 +113,7 @@ enum kind {
 	MEMORY_PAGE,         /* the size of a page, not sealed */
 	MEMORY_PAGE_SEALED,  /* sealed, but invalid as a page because it is empty */
 	MEMORY_PAGE_NO_SEAL, /* seals could still be added */
-	MEMORY_PAGE_READ,    /* may not be written */
+	MEMORY_PAGE_READ,    /* not writable */
 	HOLDS_ONE,
 	HOLDS_NESTED,
 	HELD_SOCKET, /* the connection itself */
@@ -291,7 +291,7 @@ static void send_fds(int sock, enum message what, int fd, unsigned n)
 	for (unsigned i = 0; i < n; i++)
 		memcpy(CMSG_DATA(&control.head) + i * sizeof(int), &fd, sizeof(fd));
 	if (sendmsg(sock, &m, MSG_NOSIGNAL) < 0)
-		return; /* heddled has closed it */
+		return; /* heddled has closed the socket */
 }
 
 /* A tenant changes the descriptors that it received in every possible way. */
@@ -306,7 +306,7 @@ static void abuse_tenant(const struct daemon *d)
 	for (unsigned i = 0; i < 3; i++) {
 		int fd = (int[]){t.kick, t.event, t.page_fd}[i];
 
-		fcntl(fd, F_SETFL, O_ASYNC | O_APPEND); /* without O_NONBLOCK */
+		fcntl(fd, F_SETFL, O_ASYNC | O_APPEND); /* clears O_NONBLOCK */
 		flock(fd, LOCK_EX);
 		fcntl(fd, F_OFD_SETLKW, &(struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET});
 		lseek(fd, 1 << 30, SEEK_SET);

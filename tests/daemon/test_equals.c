@@ -21,7 +21,7 @@ static void next_may_preempt(void **state)
 	assert_false(hd_may_preempt(d)); /* equals that have never had work */
 	w = submit(d, &a, 0, 800);
 	hd_run(d);
-	assert_false(hd_may_preempt(d)); /* one of them has */
+	assert_false(hd_may_preempt(d)); /* only one of the equals has work */
 	run_through(d, &a, w);
 	now += 30000 * MS;
 	w = submit(d, &b, 0, 400);
@@ -38,7 +38,7 @@ static void next_may_preempt(void **state)
 	assert_true(hd_may_preempt(d));
 	now += 40000 * MS;
 	hd_run(d);
-	assert_false(hd_may_preempt(d)); /* only one of them lately */
+	assert_false(hd_may_preempt(d)); /* only one had work lately */
 	high = join(d, 2, false);
 	/* a higher-priority tenant counts even if it never had work */
 	assert_true(hd_may_preempt(d));
@@ -58,7 +58,7 @@ static void next_may_preempt(void **state)
 	hd_destroy(d);
 }
 
-/* h runs for 5 ms; l has ended before. */
+/* Lets h run for 5 ms and end; l has already ended. */
 static void both_end(
 	struct hd *d, struct fake *a, struct wire_slot *l, struct fake *b, struct wire_slot *h)
 {
@@ -187,7 +187,7 @@ static struct wire_slot *submit_now(struct hd *d, struct fake *f, unsigned slot,
 	uint32_t watch = f->page->watch;
 	struct wire_slot *w;
 
-	f->page->watch = 0; /* no kick yet */
+	f->page->watch = 0; /* defers the kick */
 	w = submit(d, f, slot, total);
 	f->page->watch = watch;
 	w->submit_ns = now;
@@ -197,7 +197,7 @@ static struct wire_slot *submit_now(struct hd *d, struct fake *f, unsigned slot,
 	return w;
 }
 
-/* As the shim does. */
+/* Closes a slot as the shim does. */
 static void close_spanned(struct hd *d, struct fake *f, struct wire_slot *w)
 {
 	f->page->spanned_ns += w->host.done_ns - w->host.arrived_ns;
@@ -220,7 +220,7 @@ static void ends_once(void **state)
 		hd_run(d);
 		if (i == 0)
 			close_slot(d, &a, w);
-		hd_scan_last(d, a.t); /* as when it leaves */
+		hd_scan_last(d, a.t); /* scans the slots as at the tenant's end */
 		assert_int_equal(a.t->launches, i + 1);
 		assert_int_equal(a.t->ran_ns, 5 * MS * (i + 1));
 	}

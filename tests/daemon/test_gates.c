@@ -26,7 +26,7 @@ static void for_those_below(void **state)
 	struct hd *d = make(NULL);
 	struct fake low = join(d, 0, false), high, same, mid;
 
-	assert_int_equal(low.page->gates, 0); /* alone */
+	assert_int_equal(low.page->gates, 0); /* no other tenant */
 	same = join(d, 0, false);
 	assert_int_equal(low.page->gates, 0);
 	assert_int_equal(same.page->gates, 0);
@@ -146,11 +146,12 @@ static void held_back(void **state)
 		assert_int_equal(may_pass(&low), 2);
 		hold(d, &low, &high);
 		assert_int_equal(may_pass(&low), 0);
-		goes_on(d, &low, 1, 3); /* it was under way */
+		goes_on(d, &low, 1, 3); /* the launch was in flight */
 		assert_int_equal(may_pass(&low), 0);
 		release(d, &low, &high);
 		assert_int_equal(may_pass(&low), 2);
-		/* If it makes progress between two holds, it needs no launch during a hold. */
+		/* If the tenant makes progress between two holds, it needs no launch during a
+		 * hold. */
 		for (int round = 0; round < 3; round++) {
 			goes_on(d, &low, 1, 3);
 			hold(d, &low, &high);
@@ -171,7 +172,7 @@ static void not_starved(void **state)
 	struct hd *d = make(NULL);
 	struct fake low = join(d, 0, false), high = join(d, 2, false);
 
-	goes_on(d, &low, UINT32_MAX - 4, 3); /* and across the wrap */
+	goes_on(d, &low, UINT32_MAX - 4, 3); /* the numbers wrap around */
 	hold(d, &low, &high);
 	assert_int_equal(may_pass(&low), 0);
 	release(d, &low, &high);
@@ -180,9 +181,9 @@ static void not_starved(void **state)
 		assert_int_equal(low.page->allowed, low.page->opaque_completed + 1);
 		assert_int_equal(may_pass(&low), 1);
 		goes_on(d, &low, 1, 3);
-		assert_int_equal(may_pass(&low), 0); /* one in each hold */
+		assert_int_equal(may_pass(&low), 0); /* each hold lets one launch begin */
 		release(d, &low, &high);
-		/* That launch counts as progress. */
+		/* The launch during the hold counts as progress. */
 		hold(d, &low, &high);
 		assert_int_equal(may_pass(&low), 0);
 		release(d, &low, &high);
@@ -233,13 +234,13 @@ static void renewed(void **state)
 
 	for (unsigned i = 0; i < ARRAY_LEN(steps); i++) {
 		for (uint64_t sum = 0; sum < 3ull << 32; sum += steps[i]) {
-			/* When it kicks, */
+			/* The word is renewed at a kick, */
 			goes_on(d, &low, steps[i], 0);
 			assert_true(far_ahead(&low));
 			assert_true(far_ahead(&high));
 		}
 	}
-	/* Also without a kick, while some launches are in flight. */
+	/* The limit is also renewed without a kick, while some launches are in flight. */
 	goes_on(d, &low, 0, 1);
 	for (unsigned i = 0; i < 8; i++) {
 		low.page->opaque_completed += WIRE_FAR_AHEAD / 2;
@@ -300,7 +301,7 @@ static void not_renewed_while_held(void **state)
 
 static void assert_told(uint64_t word, uint32_t seq, uint32_t same)
 {
-	/* As the relay reads it: both halves in one load. */
+	/* The relay reads both halves of the word in one load. */
 	assert_int_equal((uint32_t)word, seq);
 	assert_int_equal(word >> 32, same);
 }
@@ -315,7 +316,7 @@ static void same_on_all_sms(void **state)
 	hd_run(d);
 	arrive(low.page, l);
 	hd_run(d);
-	assert_told(low.page->begin.word, 0, 0); /* nothing was told */
+	assert_told(low.page->begin.word, 0, 0); /* no word was stored */
 	seq = l->host.seq;
 	h = submit(d, &high, 0, 400);
 	hd_run(d);
@@ -363,7 +364,7 @@ static void not_the_same(void **state)
 	hd_destroy(d);
 }
 
-/* The SM that differs may be any of them. */
+/* A different quota is noticed on any SM. */
 static void any_differs(void **state)
 {
 	struct ctl_tenant b = {0};

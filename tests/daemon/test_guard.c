@@ -107,7 +107,7 @@ static void changed(void **state)
 	drain(w);
 	wakes = 0;
 	hd_run(d);
-	assert_true(wakes > 0); /* it is to come again */
+	assert_true(wakes > 0); /* a wake-up is due */
 	assert_int_equal(w->granted, 1);
 	give(d, 2);
 	assert_int_equal(w->host.quota[3], 2);
@@ -131,7 +131,7 @@ static void away(void **state)
 	give(d, 3);
 	assert_int_equal(w->host.quota[0], 3);
 	assert_int_equal(state_of(&f), LAUNCH_RUNNING);
-	/* It has come, with 3. */
+	/* The next grid starts with 3. */
 	w->launches = 2;
 	give(d, 5);
 	assert_int_equal(w->host.quota[0], 5);

@@ -307,7 +307,7 @@ static void deaths(void **state)
 		waitpid(pid, &status, 0);
 		assert_true(status_await_tenants(&d, 1));
 		assert_true(slot_await(w, 4));
-		assert_true(word_await(&w->granted, 1)); /* stored behind the quotas */
+		assert_true(word_await(&w->granted, 1)); /* stored after the quotas */
 		assert_true(word_await(&other.page->watch, 0));
 		assert_true(word_await(&other.page->hold, 0));
 		assert_true(now_ns() - killed < GOES_ON_NS);
@@ -365,7 +365,7 @@ static void ends_first(void **state)
 	assert_int_equal(pipe(ends), 0);
 	d.pid = daemon_spawn(d.socket, NULL, ends[1]);
 	close(ends[1]);
-	assert_true(read(ends[0], text, sizeof(text) - 1) > 0); /* it listens */
+	assert_true(read(ends[0], text, sizeof(text) - 1) > 0); /* the daemon is listening */
 	for (unsigned i = 0; i < ARRAY_LEN(t); i++)
 		t[i] = tenant_join(&d, 1);
 	tenant_leave(&t[2]);
@@ -635,10 +635,11 @@ static void activation(void **state)
 	assert_int_equal(recv(notes, text, sizeof(text), MSG_DONTWAIT), -1);
 	kill(d.pid, SIGCONT);
 	assert_int_equal(daemon_stop(&d), 0);
-	/* the service manager owns the socket, so heddled must not remove it */
+	/* the service manager owns the socket, so heddled does not remove it */
 	assert_int_equal(access(path, F_OK), 0);
 	snprintf(path, sizeof(path), "%s/heddled.db", dir);
-	assert_int_equal(access(path, F_OK), 0); /* in the manager's folder */
+	/* the database is in the service manager's folder */
+	assert_int_equal(access(path, F_OK), 0);
 	close(notes);
 	daemon_remove(&d);
 }
@@ -661,7 +662,7 @@ static void gates(void **state)
 		pid = daemon_spawn("/nonexistent/sock", args, -1);
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_true(WIFEXITED(status));
-		assert_int_equal(WEXITSTATUS(status), 2); /* usage; 1: no such place */
+		assert_int_equal(WEXITSTATUS(status), 2); /* 2: usage error; 1: path not found */
 	}
 	for (unsigned i = 0; i <= ARRAY_LEN(right); i++) {
 		bool given = i < ARRAY_LEN(right);

@@ -50,7 +50,7 @@ static void turns(struct hd *d, char *ret_text, size_t size)
 	fclose(log);
 }
 
-/* One line with all the information needed to find the fault. */
+/* Checks that the text is one line with all the information needed to find the fault. */
 static void assert_one_line(const char *text, const char *what)
 {
 	assert_non_null(strstr(text, what));
@@ -175,7 +175,7 @@ static void clock_once_a_turn(void **state)
 	assert_int_equal(reads_of_run(d), 1);
 	for (unsigned i = 0; i < ARRAY_LEN(l); i++)
 		arrive(low.page, l[i]);
-	assert_int_equal(reads_of_run(d), 1); /* eight events, one time */
+	assert_int_equal(reads_of_run(d), 1); /* eight events share one reading */
 	/* A kick is a turn, too. Each word that it stores costs one more clock reading. */
 	reads = 0;
 	h = submit(d, &high, 5, 400);

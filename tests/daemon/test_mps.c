@@ -59,7 +59,7 @@ static const char server[] = "#!/bin/sh\n"
 			     "while :; do sleep 1; done\n";
 
 struct fixture {
-	char dir[64], *path; /* the old PATH */
+	char dir[64], *path; /* path: the old PATH */
 };
 
 static void put(const char *dir, const char *name, const char *text)
@@ -217,13 +217,13 @@ static void outlives(void **state)
 	assert_int_equal(lines(&f, "ended", &pid), 0);
 	assert_int_equal(lines(&f, "started", &pid), 1);
 	assert_int_equal(kill(pid, 0), 0);
-	/* A heddled with MPS off leaves it to the programs that use it. */
+	/* A heddled with MPS off leaves MPS running for the programs that use it, */
 	d = serving(&f, off);
 	assert_string_equal(mps_of(&d), "off");
 	assert_int_equal(daemon_stop(&d), 0);
 	assert_int_equal(lines(&f, "ended", &(int){0}), 0);
 	assert_int_equal(kill(pid, 0), 0);
-	/* not to those who do not. */
+	/* and ends MPS if its clients no longer exist. */
 	put(f.dir, "clients", "2147483646\n");
 	d = serving(&f, off);
 	assert_true(is_gone(pid));

@@ -119,7 +119,7 @@ static void stands_still(void **state)
 		hd_run(d);
 		assert_int_equal(w->granted, 1);
 	}
-	/* Until it leaves. */
+	/* Until its workers have left. */
 	drain(l);
 	hd_run(d);
 	now += 1001 * MS;
@@ -212,7 +212,7 @@ static void learns_of_its_user(void **state)
 	teach(d, &victim, 2 * MS);
 	submit(d, &victim, 1, 400);
 	assert_int_equal(predicted(d, &victim, 1), 2 * MS);
-	/* Another program of the same user benefits from it. */
+	/* Another program of the same user gets this prediction. */
 	assert_int_equal(join_as(d, 8, "GPU-0", &same_user), 0);
 	submit(d, &same_user, 1, 400);
 	assert_int_equal(predicted(d, &same_user, 1), 2 * MS);
@@ -253,7 +253,7 @@ static void few_words(void **state)
 	char text[1 << 15] = "";
 
 	assert_non_null(log);
-	unsetenv("JOURNAL_STREAM"); /* it would change the format of the lines */
+	unsetenv("JOURNAL_STREAM"); /* JOURNAL_STREAM would change the format of the lines */
 	fflush(stderr);
 	dup2(fileno(log), STDERR_FILENO);
 	come_and_go(d, 50);

@@ -52,7 +52,7 @@ static void bounds(void **state)
 	assert_int_equal(low.page->bound_us, 0);
 	assert_int_equal(low.page->follow, 0);
 	assert_int_equal(hd_run(d), UINT64_MAX);
-	/* The same when the last higher-priority tenant leaves. */
+	/* The same happens when the last higher-priority tenant leaves. */
 	opaque_work(d, &high, true);
 	assert_int_equal(low.page->bound_us, 1000);
 	leave(d, &high);

@@ -121,7 +121,7 @@ static void many_of_one_user(void **state)
 	setrlimit(RLIMIT_NOFILE, &l);
 	if (l.rlim_max < 4 * 4096 + 64)
 		skip();   /* the daemon's own limit is what counts */
-	while (n < CONNS) /* they are accepted in order */
+	while (n < CONNS) /* the daemon accepts connections in order */
 		sock[n++] = quiet_connect(&d);
 	for (int i = n - 1; i >= 1024; i--) {
 		assert_int_equal(next_message(sock[i], &m), WIRE_REFUSED);
@@ -255,7 +255,7 @@ static void no_descriptors(void **state)
 	struct wire_status q = {0};
 	int sock;
 
-	assert_true(status_await_tenants(&d, 0)); /* it has opened all its own files */
+	assert_true(status_await_tenants(&d, 0)); /* the daemon has opened all its own files */
 	assert_int_equal(prlimit(d.pid, RLIMIT_NOFILE, NULL, &was), 0);
 	l = was;
 	l.rlim_cur = 4;
@@ -346,7 +346,7 @@ static void few_words(void **state)
 	for (int i = 0; i < 500;) {
 		sock = wire_connect(d.socket, 30000);
 		if (sock < 0)
-			continue; /* not yet */
+			continue; /* the socket does not exist yet */
 		if (send(sock, "nonsense", 8, MSG_NOSIGNAL) < 0)
 			assert_int_equal(errno, EPIPE);
 		close(sock);
@@ -480,7 +480,7 @@ static void signals(void **state)
 	assert_int_equal(daemon_stop(&d), 0);
 	assert_int_equal(access(d.socket, F_OK), -1);
 	daemon_remove(&d);
-	/* Started by nohup. */
+	/* Started by nohup: SIGHUP is ignored. */
 	signal(SIGHUP, SIG_IGN);
 	d = daemon_start(NULL);
 	signal(SIGHUP, SIG_DFL);

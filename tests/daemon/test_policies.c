@@ -306,7 +306,7 @@ static void changes(void **state)
 	configure(&p, other, "1");
 	reload(&p, &d, "the configuration is unchanged");
 	expect_policy(&d, "bad");
-	f = fopen(p.note, "r"); /* of the one that is there */
+	f = fopen(p.note, "r"); /* the note of the running policy */
 	assert_non_null(f);
 	assert_non_null(fgets(note, sizeof(note), f));
 	fclose(f);
@@ -356,7 +356,8 @@ static void goes_on_without(const struct place *p, struct tenant *t, struct wire
 		log_count(p, "an earlier heddled ended in its decide while this policy"), 1);
 	now = back(&d, t);
 	assert_true(quota_await(&now, w, 255));
-	reload(p, &d, "an earlier heddled ended in its decide while"); /* nor on SIGHUP */
+	/* SIGHUP does not load it either */
+	reload(p, &d, "an earlier heddled ended in its decide while");
 	expect_policy(&d, "none");
 	assert_int_equal(unlink(p->note), 0);
 	configure(p, p->so, "1");

@@ -10,7 +10,7 @@
 
 struct told {
 	unsigned n_kernels, n_shapes;
-	struct wire_kernel kernel; /* the last */
+	struct wire_kernel kernel; /* the last kernel received */
 	struct wire_shape shape;
 };
 
@@ -97,7 +97,7 @@ static void last_launches(void **state)
 	assert_int_equal(join_as(d, 5, "GPU-0", &f), 0);
 	launched(d, &f, 0, 8)->state = WIRE_SLOT_CLOSED;
 	launched(d, &f, 1, 8); /* done, but the shim has not seen it */
-	submit(d, &f, 2, 8);   /* not done */
+	submit(d, &f, 2, 8);   /* not finished */
 	launched(d, &f, 3, 16);
 	leave(d, &f);
 	t = ask(d, 5);

@@ -96,7 +96,7 @@ static void to_one_that_stood_still(void **state)
 		assert_true(sock[i] >= 0);
 		assert_int_equal(wire_send(sock[i], &h, &t.page_fd, 1), 0);
 	}
-	close(sock[0]); /* gave up on that one */
+	close(sock[0]); /* the tenant gave up this connection */
 	kill(d.pid, SIGCONT);
 	assert_int_equal(
 		wire_recv(sock[4], msg, sizeof(msg), fds, 3, &n), sizeof(struct wire_welcome));
@@ -197,7 +197,7 @@ static void somebody_elses(void **state)
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	assert_true(status_await_tenants(&d, 1));
-	w = tenant_submit(&t, 0, 100); /* goes on as before */
+	w = tenant_submit(&t, 0, 100); /* the tenant continues as before */
 	__atomic_store_n(&w->state, WIRE_SLOT_CLOSED, __ATOMIC_RELEASE);
 	tenant_kick(&t);
 	assert_true(word_await(&w->state, WIRE_SLOT_FREE));

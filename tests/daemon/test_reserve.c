@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SOMEBODY 65533 /* users of no account */
+#define SOMEBODY 65533 /* unused user ids */
 #define ANOTHER  65532
 
 /* Returns the name of an unreserved GPU: all tests on a machine share the name space. */
@@ -123,7 +123,7 @@ static pid_t as_user(
 
 		if (setresgid(user, user, user) < 0 || setresuid(user, user, user) < 0)
 			_exit(1);
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* also if the test fails */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* the child also ends if the test fails */
 		if (scope) {
 			int n = snprintf(
 				a.sun_path + 1, sizeof(a.sun_path) - 1, "heddle/%s/%s", scope, gpu);
@@ -190,7 +190,7 @@ static void other_users(void **state)
 		new_gpu(gpu);
 		first = as_user(SOMEBODY, gpu, "system", listens, &r, &uid);
 		assert_int_equal(r, 0);
-		for (int i = 0; i < 4; i++) /* more than it lets wait */
+		for (int i = 0; i < 4; i++) /* more than its queue holds */
 			assert_int_equal(gpu_reserve(gpu, &fd, &holder), 0);
 		second = as_user(SOMEBODY, gpu, NULL, false, &r, &uid);
 		assert_int_equal(r, 0);
@@ -229,7 +229,7 @@ static void between_users(void **state)
 			new_gpu(gpu);
 			first = as_user(ANOTHER, gpu, old ? "user" : name, listens, &r, &uid);
 			assert_int_equal(r, 0);
-			for (int i = 0; i < 4; i++) { /* more than it lets wait */
+			for (int i = 0; i < 4; i++) { /* more than its queue holds */
 				second = as_user(SOMEBODY, gpu, NULL, false, &r, &uid);
 				assert_int_equal(r, 0);
 				end(second);
@@ -254,7 +254,7 @@ static void between_users(void **state)
 	assert_int_equal(uid, 0);
 	end(second);
 	end(first);
-	/* It does not block root's own reservation. */
+	/* The user's reservation does not block root's own. */
 	first = as_user(SOMEBODY, gpu, NULL, false, &r, &uid);
 	assert_int_equal(gpu_reserve(gpu, &fd, &holder), 0);
 	assert_true(fd >= 0);

@@ -115,7 +115,7 @@ static void linear(void **state)
 		{"list and status", lists, 13},
 	};
 
-	policy = &sched_policy_ffs; /* its lists have shares */
+	policy = &sched_policy_ffs; /* policy ffs also keeps lists of shares */
 	few = fleet_make(FEW);
 	many = fleet_make(MANY);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

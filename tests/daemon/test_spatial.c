@@ -53,9 +53,9 @@ static void spatial_cost(void **state)
 		hd_run(d);
 		now += i ? 80000 : 30000;
 		l->host.present = 6;
-		assert_true(hd_run(d) <= 200000 || i == 2); /* awaited closely */
+		assert_true(hd_run(d) <= 200000 || i == 2); /* polled often */
 		now += 10000;
-		l->host.present = 5; /* two an SM, and the relay */
+		l->host.present = 5; /* two per SM, plus the relay */
 		hd_run(d);
 		now += MS;
 		l->host.present = 4;
@@ -96,7 +96,7 @@ static void spatial_short(void **state)
 	hd_run(d);
 	arrive(low.page, l);
 	l->host.present = 1;
-	assert_int_equal(asked_within(d, l, 100 * MS), 0); /* it has all SMs */
+	assert_int_equal(asked_within(d, l, 100 * MS), 0); /* the launch has all SMs */
 	h = submit(d, &high, 1, 2);
 	hd_run(d);
 	arrive(high.page, h);
@@ -107,10 +107,10 @@ static void spatial_short(void **state)
 	assert_int_equal(wakes, woken + 1);
 	assert_int_equal(asked_within(d, l, MS * 18 / 10), 0);
 	l->host.present = 3;
-	assert_int_equal(asked_within(d, l, 100 * MS), 0); /* nearly all */
+	assert_int_equal(asked_within(d, l, 100 * MS), 0); /* almost all SMs */
 	l->host.present = 1;
 	assert_int_equal(asked_within(d, l, MS), 1);
-	l->host.ticket = 799; /* and no blocks are left for further workers */
+	l->host.ticket = 799; /* no blocks are left for further workers */
 	assert_int_equal(asked_within(d, l, 100 * MS), 0);
 	l->host.ticket = 700;
 	assert_int_equal(asked_within(d, l, 100 * MS), 4);
@@ -136,7 +136,7 @@ static void another_has_left(void **state)
 	arrive(high.page, h);
 	arrive(other.page, o);
 	l->host.present = 1;
-	asked_within(d, l, 200 * MS); /* until requests come every 64 ms */
+	asked_within(d, l, 200 * MS); /* until the daemon requests workers every 64 ms */
 	while (!asked_within(d, l, MS))
 		continue;
 	drain(o);
@@ -159,7 +159,7 @@ static void spatial_seen_late(void **state)
 	hd_run(d);
 	arrive(low.page, l);
 	hd_run(d);
-	high.page->watch = 0; /* no kick yet */
+	high.page->watch = 0; /* defers the kick */
 	h = submit(d, &high, 1, 2);
 	high.page->watch = 1;
 	arrive(high.page, h);

@@ -79,7 +79,7 @@ static void holds_until_it_had_the_device(void **state)
 	begin();
 	l = runs(0);
 	bounce(l);
-	/* It holds however long the launch waits for its turn, */
+	/* The fifth grant holds however long the launch waits for its turn, */
 	now += 20 * MS;
 	assert_true(hd_run(d) <= 100 * US);
 	assert_false(comes_and_goes(l));
@@ -133,7 +133,7 @@ static void only_in_a_row(void **state)
 	end();
 }
 
-/* Nor is one that comes to its end. */
+/* A launch that comes to its end is not protected either. */
 static void not_if_it_ends(void **state)
 {
 	struct wire_slot *l, *h;

@@ -48,7 +48,7 @@ is_tenant() {
 		END { exit !found }'
 }
 
-both_are_tenants() { # PRIORITY of the first
+both_are_tenants() { # PRIORITY of the first one
 	is_tenant 1 "$low" "$1" && is_tenant 2 "$high" high
 }
 
@@ -95,7 +95,7 @@ killed() {
 	"$heddle" set 1 -p normal
 	kill -9 "$daemon"
 	wait "$daemon" 2>/dev/null || :
-	start_daemon $mps # events anew
+	start_daemon $mps # starts a new event log
 	await 30 both_are_tenants normal || fail "who they were is lost: $("$heddle" ps)"
 	await 60 has_event preempt || fail "its successor preempts nothing"
 	both_end_well

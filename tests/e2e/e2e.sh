@@ -50,7 +50,7 @@ run_plain() {
 	name=$2
 	shift 2
 	LD_LIBRARY_PATH=$build/src/dev/cpu "$build/tests/shim/shim_prog" "$@" >"$dir/$name.want"
-	rm -f "$dir/$name.out" "$dir/$name.err" # an earlier one's
+	rm -f "$dir/$name.out" "$dir/$name.err" # left by an earlier run
 	"$heddle" run --device cpu -p "$priority" -- "$build/tests/shim/shim_prog" "$@" \
 		>"$dir/$name.out" 2>"$dir/$name.err" &
 	started=$!
@@ -58,8 +58,8 @@ run_plain() {
 
 pair() {
 	start_daemon
-	# After the second grant it runs for over a second while the daemon sends no words. Its
-	# blocks sleep.
+	# After the second grant the program runs for over a second while the daemon sends no words.
+	# Its blocks sleep.
 	where_begins low low --threads 256 --blocks 300 --loops 1 --us 300000
 	low=$started
 	await 60 in_state "$low" running || fail "the low program does not begin"
@@ -185,7 +185,8 @@ kill_one() { # PID
 	wait "$1" 2>/dev/null || :
 }
 
-# A tenant dies in each of the states: the other's results stay right, and it ends normally.
+# A tenant dies in each of the states: the other tenant's results stay right, and that tenant ends
+# normally.
 deaths() {
 	start_daemon --temporal
 	run low low mm $large --until "$dir/low.end"

@@ -59,13 +59,14 @@ start_daemon() { # OPTION...
 	await 60 "$heddle" status >"$dir/status" || fail "heddled does not come up"
 }
 
-# run PRIORITY NAME PROGRAM ARG…: starts it in the background; its process id in $started.
+# run PRIORITY NAME PROGRAM ARG…: starts the program in the background; its process id is in
+# $started.
 run() {
 	priority=$1
 	name=$2
 	program=$3
 	shift 3
-	rm -f "$dir/$name.out" "$dir/$name.err" # an earlier one's
+	rm -f "$dir/$name.out" "$dir/$name.err" # left by an earlier run
 	"$heddle" run --device "$device" -p "$priority" -- "$examples/$program" "$@" --json \
 		>"$dir/$name.out" 2>"$dir/$name.err" &
 	# shellcheck disable=SC2034
@@ -119,7 +120,7 @@ where_begins() {
 	priority=$1
 	name=$2
 	shift 2
-	rm -f "$dir/$name.out" "$dir/$name.err" # an earlier one's
+	rm -f "$dir/$name.out" "$dir/$name.err" # left by an earlier run
 	# shellcheck disable=SC2154
 	"$heddle" run --device "$device" -p "$priority" -- "$bench/where" --out "$dir/$name.where" \
 		"$@" >"$dir/$name.out" 2>"$dir/$name.err" &
@@ -138,9 +139,9 @@ smids() {
 	loops=$3
 	shift 3
 	[ $# -gt 1 ] && count=1 || count=8
-	# Four blocks per SM, where the program's own relay takes one place and the low-priority
-	# one's two; two blocks per SM, where each relay takes one place, and which do not fit
-	# beside the others.
+	# The high-priority program has four blocks per SM, minus one place for its relay and two for
+	# the low-priority one's. The normal-priority program has two blocks per SM, minus a place for
+	# each of two relays; its blocks do not fit beside the others.
 	where_begins high high --blocks $(($1 * 4 - 3)) --shared 49152 --loops "$loops" \
 		--count "$count" --every-ms 30
 	pids=$started

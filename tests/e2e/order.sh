@@ -15,7 +15,7 @@ heddle=$1/heddle heddled=$1/heddled examples=$1/examples device=cpu
 . "$(dirname "$0")/lib.sh"
 export HEDDLE_VGPU="order-$$"
 
-# forms TEXT: prints how many forms in the cache contain it.
+# forms TEXT: prints how many forms in the cache contain TEXT.
 forms() {
 	grep -rl -- "$1" "$XDG_CACHE_HOME/heddle" 2>/dev/null | wc -l
 }

@@ -153,8 +153,8 @@ end_two() {
 	! grep -q warning "$dir/daemon.log" || fail "heddled found something wrong with it"
 }
 
-# two_programs POLICY [PRIORITY OPTION...]: the same, until each has finished 800 blocks beside the
-# other.
+# two_programs POLICY [PRIORITY OPTION...]: calls begin_two, then waits until each program has
+# finished 800 blocks beside the other.
 two_programs() {
 	begin_two "$@"
 	await 60 have_ended 1 two || fail "the second one does not begin"
@@ -284,8 +284,8 @@ guard_begins() {
 	gives "$1"
 	shift
 	start_daemon --config-root "$dir" --mps $mps
-	# The neighbour needs a single long launch: while a later launch of it has not arrived, the
-	# first program would have an SM to itself.
+	# The neighbour makes one long launch: later launches of it, which arrive when the SMs are full,
+	# would get an SM to themselves.
 	# shellcheck disable=SC2086
 	where_begins normal beside --threads 32 --blocks 1 --loops ${LONG:-$long}
 	beside=$started
@@ -357,7 +357,7 @@ guard() {
 	guard_ends "16 4 8 16"
 }
 
-# heddled dies while the launch is limited to 4 blocks: then it has all that fit.
+# heddled dies while the launch is limited to 4 blocks: then the launch has all blocks that fit.
 orphan() {
 	guard_begins unranked=16 --guard 1
 	stays 16
@@ -524,7 +524,7 @@ hangs() {
 	daemon=
 	[ "$status" = 1 ] || fail "heddled ended with $status"
 	grep -q 'policy bad: decide has not returned' "$dir/daemon.log" || fail "it does not say why"
-	# Nobody is left waiting.
+	# No launch waits any more.
 	for name in one two; do
 		rounds=$(wc -l <"$dir/$name.out")
 		await 60 awk -v n="$rounds" 'END { exit NR <= n }' "$dir/$name.out" ||

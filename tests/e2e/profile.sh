@@ -122,7 +122,7 @@ written() { "$heddle" profile --json --store "$db" | grep -c '"name": "\(nn\|pf\
 await 60 written || fail "what could not be written is not tried again"
 stop_daemon -KILL
 
-# off: no file is made.
+# With state=off, no file is created.
 rm -rf "$XDG_STATE_HOME"
 start_daemon --set min_managed_us=1 --set state=off
 launch va --size trivial

@@ -121,7 +121,7 @@ points() {
 }
 
 refused_all() {
-	# What cannot be profiled.
+	# Programs that cannot be profiled.
 	refused 1 'exit status 3 in run 1: last words' --device cpu -- sh -c 'echo first >&2; echo last words >&2; exit 3'
 	refused 1 'killed by Killed in run 1' --device cpu -- sh -c 'kill -9 $$'
 	refused 1 'No such file or directory' --device cpu -- "$dir/nosuch"

@@ -36,7 +36,7 @@ export HEDDLE_VGPU="share-$$"
 # shellcheck source=tests/e2e/lib.sh
 . "$here/lib.sh"
 
-# share NAME BLOCKS: starts it in the background; its process id in $started.
+# share NAME BLOCKS: starts the program in the background; its process id is in $started.
 share() {
 	LD_LIBRARY_PATH=${driver:-${LD_LIBRARY_PATH-}} "$examples/share" "$device" "$ptx" "$2" "$rounds" \
 		>"$dir/$1.out" 2>"$dir/$1.err" &
@@ -75,7 +75,8 @@ pids=
 for name in one two; do
 	grep -q ' 0 of [0-9]* results wrong$' "$dir/$name.out" || fail "$name: wrong results"
 done
-# When it grew, it had no more blocks on the GPU than it was allowed: half of all places.
+# When the first program grew, it had no more blocks on the GPU than it was allowed: half of all
+# places.
 present=$(sed -n 's/.*"event": "grow", "tenant": 1,.* "present": \([0-9]*\),.*/\1/p' "$dir/events" | head -n 1)
 case $present in
 "" | 0) fail "the first one is not seen on the GPU as it grows" ;;

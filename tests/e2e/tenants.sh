@@ -93,7 +93,7 @@ happens() {
 			continue
 		fi
 		eval "pid=\$pid_$which"
-		# It may already have ended.
+		# The program may already have ended.
 		if runs "$pid"; then
 			kill -9 "$pid" && : >"$dir/t$which.killed"
 			killed_pids="$killed_pids$pid "

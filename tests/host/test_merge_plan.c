@@ -36,7 +36,7 @@ static enum host_merge_status plan_of(const struct host_merging *merging, unsign
 	return host_merge_plan(merging, &all, own, n, shapes, SMS, ret, ret_which, &needed);
 }
 
-/* Counts the kernels of workers 0, 1, ... as the device computes them (merge.h). */
+/* Counts the workers 0, 1, ... by kernel, as the device computes it (merge.h). */
 static void count_kinds(const struct host_merge_plan *p, unsigned n, uint32_t count[3])
 {
 	memset(count, 0, 3 * sizeof(*count));
@@ -69,7 +69,7 @@ static void workers(void **state)
 	merging.workers = 3;
 	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 3);
-	/* By SM, all places. */
+	/* By SM: each kernel has all places. */
 	merging = (struct host_merging){.order = CTL_APART, .share = {1, 1}};
 	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 40);
@@ -135,7 +135,7 @@ static void by_sm(void **state)
 
 	blocks(1000, 1000, 1000);
 	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
-	assert_int_equal(p.merge.upto[0], 2); /* of ten SMs */
+	assert_int_equal(p.merge.upto[0], 2); /* SMs 0 and 1 of ten */
 	assert_int_equal(p.merge.upto[1], 10);
 	merging.order = CTL_MIXED; /* a pattern of five does not fit into four */
 	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
@@ -189,7 +189,7 @@ static void together(void **state)
 	merging = (struct host_merging){.order = CTL_APART, .share = {1, 1, 1}};
 	assert_int_equal(plan_of(&merging, 3, 4, &p, &which), HOST_MERGE_ORDER);
 	assert_int_equal(which, 2);
-	shapes[2].shape.grid[0] = 1; /* nobody to wait for */
+	shapes[2].shape.grid[0] = 1; /* no block to wait for */
 	assert_int_equal(plan_of(&merging, 3, 4, &p, &which), HOST_MERGE_OK);
 }
 
@@ -210,13 +210,13 @@ static void own(void **state)
 	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 30);
 	merging.workers_per_sm = 0;
-	merging.order = CTL_MIXED; /* 1 of 4 */
+	merging.order = CTL_MIXED; /* the first of every four workers */
 	assert_int_equal(plan_of(&merging, 2, 8, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 20);
 	assert_true(p.merge.upto[0] && p.merge.upto[1] == p.merge.upto[0]);
 	assert_int_equal(p.merge.of, p.merge.upto[0]);
 	assert_int_equal(plan_of(&merging, 2, 1, &p, &which), HOST_MERGE_OK);
-	assert_int_equal(p.workers, 10); /* one an SM at least */
+	assert_int_equal(p.workers, 10); /* at least one per SM */
 	merging.order = CTL_PARTITION;
 	assert_int_equal(plan_of(&merging, 2, 8, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 20);

@@ -16,11 +16,11 @@ static struct {
 	struct ctl_block block[2];
 	struct ctl_turns turns;
 	uint64_t turns_at;
-	/* number of launches that get no worker for kernel 1; with CTL_HELP and `helps`, none is
-	 * without */
+	/* busy: number of launches that get no worker for kernel 1, unless CTL_HELP and `helps` are
+	 * set */
 	unsigned busy, launches;
 	bool helps;
-	uint32_t flags; /* of the last launch */
+	uint32_t flags; /* flags of the last launch */
 	const struct ctl_merge *merge;
 } dev;
 
@@ -155,8 +155,8 @@ static void stalls(void **state)
 	assert_int_equal(s.stalled, 1);
 	assert_int_equal(dev.launches, 2);
 	assert_int_equal(run(CTL_PARTITION, 1000000, false, &s), CUDA_ERROR_UNKNOWN);
-	assert_int_equal(
-		run(CTL_APART, 1000000, false, &s), CUDA_ERROR_UNKNOWN); /* although all serve */
+	/* It is an error even if workers of all SMs may serve the kernel. */
+	assert_int_equal(run(CTL_APART, 1000000, false, &s), CUDA_ERROR_UNKNOWN);
 }
 
 int main(void)

@@ -6,7 +6,7 @@
 # Tests hw.sh ops with the virtual GPU on both sides: nothing differs, and planted differences are
 # found.
 set -eu
-export HEDDLE_VGPU="ops-$$" # of its own
+export HEDDLE_VGPU="ops-$$" # a separate virtual GPU
 build=$1
 here=$(dirname "$0")
 dir=$(mktemp -d)

@@ -117,7 +117,7 @@ describe() {
 	cs-asyncAPI) filter='s/executed [0-9]+ iterations/executed # iterations/' ;;
 	cs-binaryPartitionCG | cs-conjugateGradientMultiBlockCG) filter='s/Launching [0-9]+/Launching #/' ;;
 	cs-reductionMultiBlockCG | cs-simpleAWBarrier) filter='s/(numBlocks[:=[:blank:]]+)[0-9]+/\1#/' ;;
-	cs-simpleMultiCopy) filter='s/^\(.\) (Can overlap)/(#) \1/' ;; # by how many engines
+	cs-simpleMultiCopy) filter='s/^\(.\) (Can overlap)/(#) \1/' ;; # number of copy engines
 	cs-simpleOccupancy) filter='s/(Minimum grid size .*:).*/\1 #/' ;;
 	cs-simpleStreams) filter='s/^(memcopy|kernel|non-streamed|[0-9]+ streams):.*/\1: #/' ;;
 	cs-systemWideAtomics) filter='s/CAN(NOT)? access pageable memory/# access pageable memory/' ;;
@@ -295,7 +295,7 @@ floats() { # COUNT: magnitudes from 1 to 2
 	random "$1" '1065353216 + r(8388608) + 2147483648 * r(2)' | words
 }
 
-generate() { # what a program reads
+generate() { # creates a program's input files
 	case $1 in
 	atoms)
 		random 5000 '"ATOM ", i, "O HOH", i, r(600) / 10, r(600) / 10, r(600) / 10, r(200) / 100 - 1, 1.5' >atoms
@@ -378,7 +378,7 @@ cuda() {
 	${NVCC:-nvcc} -O2 -w -cudart "$runtime" -gencode "arch=compute_$arch,code=$code" "$@" $flags
 }
 
-# Its calls to the clock and the system always return the same values.
+# The program's calls to the clock and the system always return the same values.
 seed_by_constant() {
 	cat >"$build/$name.c" <<-'END'
 		long __wrap_time(long *t) { return t ? *t = 1000000000 : 1000000000; }
@@ -434,7 +434,7 @@ one() {
 	# shellcheck disable=SC2035,SC2046,SC2086
 	cuda -o "$programs/$name/$name" ${compile:-$(ls *.cu *.cpp *.cc *.c 2>/dev/null)}
 	strip "$programs/$name/$name"
-	[ -z "$kernel" ] || for source in *_kernel.cu; do # what it loads
+	[ -z "$kernel" ] || for source in *_kernel.cu; do # module files that the program loads
 		cuda "-$kernel" -o "$programs/$name/${source%.cu}64.$kernel" "$source"
 	done
 	# shellcheck disable=SC2086
@@ -450,7 +450,7 @@ one() {
 
 # ---- all of them ----
 
-if [ "${1:-}" = --one ]; then # what xargs runs below
+if [ "${1:-}" = --one ]; then # started by xargs below
 	name=$2
 	exec >"$build/$name.log" 2>&1
 	trap 'rm -rf "${programs:?}/$name"' EXIT

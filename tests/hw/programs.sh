@@ -134,7 +134,7 @@ of() { # RUN WHAT: prints this file of the program $name
 	cat "$dir/$name.$1.$2"
 }
 
-ended() { # RUN: in its time
+ended() { # RUN: succeeds if the run ended before its timeout
 	case $(of "$1" status) in 124 | 137) return 1 ;; esac
 }
 
@@ -167,7 +167,7 @@ recorded() {
 	awk -F '\t' -v name="$name" -v column="$1" '$1 == name { print $column }' "$gpu"
 }
 
-# Of the run alone.
+# Compares the output of the run alone.
 compare_with_gpu() {
 	compared=-
 	[ -s "$gpu" ] && [ "$(recorded 2)" = 0 ] && [ "$(of alone status)" = 0 ] || return 0
@@ -210,8 +210,8 @@ record() {
 
 # ---- the disturber ----
 
-start_tick() { # what it runs under...
-	rm -f "$dir/tick.out" # an earlier one's
+start_tick() { # WORD...: the command under which the disturber runs
+	rm -f "$dir/tick.out" # left by an earlier run
 	"$@" "$examples/tick" --rounds "$rounds" --every-us "$every_us" --count 0 --check 1 --json \
 		>"$dir/tick.out" 2>"$dir/tick.err" &
 	tick=$!
@@ -346,7 +346,7 @@ judge_under_heddle() { # RUN
 	if ! ended "$1"; then
 		verdict=hang
 	elif grep -q '^heddle: heddled refused' "$dir/$name.$1.warned"; then
-		verdict=fails # it did not run under heddle
+		verdict=fails # the program did not run under heddle
 	elif [ "$(of "$1" status)" != 0 ]; then
 		verdict=fails
 		note="$note; $1: exit status $(of "$1" status)"
@@ -529,5 +529,5 @@ compared
 [ "$device" != cpu ] || stopped_by
 [ "$disturbed" = 0 ] || fail "wrong results of the disturber, or it or heddled failed: $disturbed"
 # shellcheck disable=SC2034
-told=1 # in the table
+told=1 # is in the table already
 ! cut -f 2 "$tsv" | grep -qxE 'differs|hang|fails'

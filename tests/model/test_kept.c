@@ -302,7 +302,7 @@ static void killed(void **state)
 		assert_true(WIFSIGNALED(status));
 		f = look(1);
 		assert_int_equal(f.n, 2);
-		if (f.last.launches > 40) /* both of one round */
+		if (f.last.launches > 40) /* both puts of one round */
 			assert_int_equal(f.last.n_shapes, 1 + f.last.launches % 20);
 	}
 }

@@ -294,7 +294,7 @@ static void leave(const char *name, int age_s)
 	close(fd);
 }
 
-/* Removes what is there. */
+/* Returns whether the file exists, and removes it. */
 static bool is_left(const char *name)
 {
 	char file[192];

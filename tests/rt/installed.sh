@@ -27,7 +27,7 @@ DESTDIR="$dir/root" "$meson" install -C "$build" --no-rebuild --quiet >"$dir/log
 	fail "meson install: $(cat "$dir/log")"
 pc=$(find "$dir/root" -name heddle.pc)
 export PKG_CONFIG_SYSROOT_DIR="$dir/root" PKG_CONFIG_LIBDIR="${pc%/*}" PKG_CONFIG_PATH=
-# Words, not one word.
+# The value must be split into words.
 # shellcheck disable=SC2046
 ${CC:-cc} -std=c11 -Wall -Wextra -Werror -o "$dir/corun" "$source/examples/corun.c" \
 	$(pkg-config --cflags --libs heddle) 2>"$dir/log" || fail "the example: $(cat "$dir/log")"

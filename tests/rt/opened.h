@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 static struct heddle *h;
-static uint64_t at; /* memory there */
+static uint64_t at; /* memory on the device */
 
 /* Fails the group's setup if r is an error, and prints it. */
 static inline int opened(int r)

@@ -12,7 +12,7 @@ static const char ptx[] =
 	".reg .b64 %a; .reg .b32 %v;\n"
 	"ld.param.u64 %a, [p];\nld.param.u32 %v, [a];\n"
 	"red.global.add.u32 [%a], %v;\nret;\n}\n"
-	/* until *p is a */
+	/* waits until *p is a */
 	".visible .entry await(.param .u64 p, .param .u32 a, .param .u32 b)\n{\n"
 	".reg .b64 %a; .reg .b32 %v; .reg .b32 %r; .reg .pred %q;\n"
 	"ld.param.u64 %a, [p];\nld.param.u32 %v, [a];\n"

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GROUP    4 /* kernels in a pool */
-#define COPIES   5 /* tasks of each */
+#define GROUP    4 /* kernels per pool */
+#define COPIES   5 /* tasks per kernel */
 #define MAX_ARGS 32
 #define WAIT_NS  120000000000u
 
@@ -25,7 +25,7 @@ struct kernel {
 	struct spec_arg args[MAX_ARGS];
 	unsigned n_args, number;
 	unsigned grid[3], block[3], shared_bytes;
-	bool made;                         /* its buffers */
+	bool made;                         /* its buffers exist */
 	uint64_t at[COPIES + 1][MAX_ARGS]; /* buffers; the last copy is for the plain launch */
 	void *params[COPIES + 1][MAX_ARGS];
 };

@@ -31,7 +31,7 @@ static void *spawn_in_turn(void *user)
 		for (unsigned i = 0; i < TURN; i++) {
 			*to++ = fake_spawn();
 			if (i % 1000 == 0)
-				pool_harvest(fake); /* wants all columns */
+				pool_harvest(fake); /* makes the pool take all columns */
 		}
 	}
 	return NULL;

@@ -31,7 +31,7 @@ static int open_it(void **state)
 	if (r == 0)
 		r = heddle_alloc(h, 4, &at);
 	if (r == 0)
-		r = heddle_load(h, "put", ptx, sizeof(ptx), "put"); /* with its end */
+		r = heddle_load(h, "put", ptx, sizeof(ptx), "put"); /* includes the final NUL */
 	if (r == 0)
 		r = heddle_load(h, "half", ptx, sizeof(ptx) - 1, "half");
 	if (r == 0)

@@ -244,7 +244,7 @@ static void some_sms_are_taken(void **state)
 
 static struct {
 	struct heddle_share *s;
-	_Atomic int result; /* 0: not yet */
+	_Atomic int result; /* 0: no result yet */
 } waiter;
 
 static void *wait_for_ever(void *unused)

@@ -17,7 +17,7 @@
 
 #define HEAD ".version 6.0\n.target sm_70\n.address_size 64\n"
 static const char ptx[] = HEAD
-	".visible .entry put(.param .u64 p, .param .u32 v)\n{\n" /* every thread adds v */
+	".visible .entry put(.param .u64 p, .param .u32 v)\n{\n" /* every thread adds v to *p */
 	".reg .b64 %a; .reg .b32 %v;\n"
 	"ld.param.u64 %a, [p];\nld.param.u32 %v, [v];\n"
 	"red.global.add.u32 [%a], %v;\nret;\n}\n"
@@ -43,7 +43,8 @@ static const char ptx[] = HEAD
 	"st.global.u32 [%a], %v;\nret;\n}\n"
 	".visible .entry half()\n{\nbar.arrive 1, 64;\nret;\n}\n"
 	".global .u32 mine;\n"
-	".visible .entry var(.param .u64 p)\n{\n.reg .b64 %a; .reg .b32 %v;\n" /* one more, to *p */
+	/* adds 1 to a variable; copies it to *p */
+	".visible .entry var(.param .u64 p)\n{\n.reg .b64 %a; .reg .b32 %v;\n"
 	"ld.param.u64 %a, [p];\nld.global.u32 %v, [mine];\nadd.u32 %v, %v, 1;\n"
 	"st.global.u32 [mine], %v;\nst.global.u32 [%a], %v;\nret;\n}\n"
 	/* 64 bytes of parameters: more than a row holds */
@@ -153,7 +154,7 @@ static void bad_input(void **state)
 	assert_int_equal(heddle_tasks_check(t, 0), -EINVAL);
 	assert_int_equal(heddle_tasks_wait(t, UINT64_MAX, 0), -EINVAL);
 	assert_int_equal(look().spawned, 0);
-	/* And it goes on. */
+	/* The pool continues to work. */
 	ok(spawn(put, 2, 64, 2048, NULL));
 	ok(heddle_tasks_wait_all(t, LONG));
 	assert_int_equal(word(0), 128);
@@ -168,11 +169,11 @@ static void ends(void **state)
 
 	make((struct heddle_tasks_options){.threads = 96, .blocks_per_sm = 1});
 	ok(heddle_tasks_add(t, "await", &await));
-	ok(spawn(await, 1, 32, 0, &first)); /* until the word is 1 */
+	ok(spawn(await, 1, 32, 0, &first)); /* waits until the word is 1 */
 	assert_int_equal(heddle_tasks_check(t, first), -EAGAIN);
 	assert_int_equal(heddle_tasks_wait(t, first, 1000000), -ETIMEDOUT);
 	assert_int_equal(heddle_tasks_wait_all(t, 1000000), -ETIMEDOUT);
-	/* Others pass it. */
+	/* Other tasks overtake the waiting one. */
 	for (unsigned i = 0; i < 300; i++) {
 		unsigned char args[16];
 		uint64_t to = at + 8;
@@ -193,7 +194,7 @@ static void ends(void **state)
 	assert_int_equal(heddle_write(h, at, &go, 4), 0);
 	ok(heddle_tasks_wait(t, first, LONG));
 	ok(heddle_tasks_wait_all(t, LONG));
-	ok(heddle_tasks_check(t, first)); /* stale by now, or not */
+	ok(heddle_tasks_check(t, first)); /* the id may be outdated by now */
 	assert_int_equal(word(1), 32);
 	assert_int_equal(word(2), 32 * 299 * 300 / 2);
 	assert_int_equal(look().spawned, 301);
@@ -202,7 +203,7 @@ static void ends(void **state)
 }
 
 /* ---- many ---- */
-#define PRODUCED 400 /* by each of four threads */
+#define PRODUCED 400 /* number of tasks per thread */
 
 static void *produce(void *user)
 {

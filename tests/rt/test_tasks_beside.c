@@ -139,7 +139,8 @@ static void half_of_each_sm(void **state)
 	assert_int_equal(heddle_tasks_destroy(t), 0);
 }
 
-/* A task waits for its program. A request that the driver would only start after it times out. */
+/* A task waits for its program. The driver would start these requests only after the task, so they
+ * time out. */
 static void waits_for_host(void **state)
 {
 	struct heddle_tasks *first;
@@ -239,7 +240,7 @@ static void forked(void **state)
 	assert_int_equal(heddle_tasks_destroy(t), 0);
 }
 
-/* With an argument: the cases that wait for timeouts of 10 s. */
+/* With an argument, runs the cases that wait for timeouts of 10 s. */
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {

@@ -38,7 +38,7 @@ static void nap(void)
 /* ---- a thread that spawns continually ---- */
 static pthread_t thread;
 static atomic_bool stop;
-static unsigned n_spawned; /* by it */
+static unsigned n_spawned; /* number of tasks that the thread has spawned */
 
 static void *spawn_on(void *user)
 {
@@ -293,7 +293,7 @@ static void long_tasks(void **state)
 	assert_int_equal(heddle_tasks_destroy(t), 0);
 }
 
-/* With an argument: the cases of tasks that take long. */
+/* With an argument, runs the cases of long tasks. */
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {

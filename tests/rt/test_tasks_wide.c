@@ -193,7 +193,7 @@ static void many_blocks(void **state)
 	check_turns(7, 5, 32, WORDS - 4096);
 	assert_int_equal(look().spawned, 14);
 	assert_int_equal(look().ended, 14);
-	/* All columns of the device have a part of it. */
+	/* All columns of the device get a part of the task. */
 	most = 64 * columns < WORDS ? 64 * columns : WORDS / columns * columns;
 	ok(heddle_tasks_wait(t, spawn(WHERE, most, 32, 0, NOBODY, 0), LONG));
 	read_data();
@@ -201,7 +201,8 @@ static void many_blocks(void **state)
 		assert_true(data[i] > 0 && data[i] <= 1024);
 		used += !on[data[i] - 1]++;
 	}
-	assert_int_equal(used, columns / 4); /* SMs: each has barriers for four blocks */
+	/* The number of SMs: each has barriers for four blocks. */
+	assert_int_equal(used, columns / 4);
 	heddle_tasks_destroy(t);
 }
 

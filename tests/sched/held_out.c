@@ -16,7 +16,7 @@
 
 #define LEARNT       100u
 #define HELD_OUT     50u
-#define N_SMS        8u /* of the virtual GPU */
+#define N_SMS        8u /* number of SMs of the virtual GPU */
 #define MEAN_BOUND   0.069
 #define KERNEL_BOUND 0.122
 
@@ -260,7 +260,7 @@ static const struct program {
 
 /* ---- running ---- */
 
-/* Launches it on the virtual GPU. Returns the duration in its virtual ns. */
+/* Runs the launch on the virtual GPU. Returns the duration in its virtual ns. */
 static uint64_t call_run(
 	const struct call *c, const char *heddle, const char *folder, const char *name)
 {

@@ -161,7 +161,8 @@ static void decide(void *state, const struct heddle_policy_view *in, struct hedd
 	bad_view(in);
 	if (strcmp(b->does, "nobody") == 0)
 		return;
-	if (strcmp(b->does, "first") == 0) { /* and never asks again */
+	/* plans for one kernel and never asks to be called again */
+	if (strcmp(b->does, "first") == 0) {
 		if (in->n_kernels)
 			memset(heddle_policy_row(in, out, 0), HEDDLE_POLICY_UNBOUNDED, b->n_sms);
 		return;

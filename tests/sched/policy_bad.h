@@ -8,7 +8,7 @@
 
 #include "heddle/policy.h"
 
-/* Before each decision. */
+/* Called before each decision. */
 void bad_view(const struct heddle_policy_view *in);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* See repeat.h. */
+/* Implementation of repeat.h. */
 #include "repeat.h"
 
 #include "sched/engine/input.h"

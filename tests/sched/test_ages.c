@@ -16,24 +16,26 @@
 #define A       0u /* indices in world.at; A has the smaller code */
 #define B       1u
 #define TURN_NS (MS / 4)
-#define LONGEST 1000u /* turns */
+#define LONGEST 1000u /* maximum number of turns */
 
 struct world {
 	struct ages ages;
 	struct age_launch at[3];
 	uint32_t n;
-	double alone_ns[2], done[2]; /* done: blocks */
+	double alone_ns[2], done[2]; /* blocks done */
 	/* paces relative to the pace alone: [older][which] */
 	double pace[2][2];
-	double on[2];      /* fraction of its allowed blocks that are on SMs */
-	uint64_t needs_ns; /* B gets room after being alone for this long; 0: it has room */
-	uint64_t apart_ns; /* how long it has been */
-	double on_then;    /* fraction of the other's blocks on SMs when the first relaunch came, */
-	uint64_t gone_ns;  /* and how long the relaunched one had been away */
+	double on[2]; /* fraction of its allowed blocks that are on SMs */
+	/* B gets room after it has run alone for this long; 0: B has room at once */
+	uint64_t needs_ns;
+	uint64_t apart_ns; /* how long B has been alone */
+	/* When a launch first returned: the fraction of the other's blocks that were on SMs, and how
+	 * long the returning launch had been away. */
+	double on_then;
+	uint64_t gone_ns;
 	uint32_t older;
-	uint64_t now_ns, wake_ns,
-		away_ns; /* away_ns: when the last launch that had to leave left */
-	uint32_t leaves; /* number of times that a launch was told to leave */
+	uint64_t now_ns, wake_ns, away_ns; /* when the last launch that had to leave left */
+	uint32_t leaves;                   /* number of times that a launch was told to leave */
 };
 
 static void make(struct world *w, double alone_ns)
@@ -109,7 +111,7 @@ static void goes_on(struct world *w)
 			struct age_launch *l = &w->at[i];
 
 			if (i == leaver && !l->present && !l->leaving) {
-				continue; /* it waits */
+				continue; /* the launch waits for the other to end */
 			} else if (i == leaver && l->present) {
 				l->present = false;
 				l->leaving = true;
@@ -118,7 +120,8 @@ static void goes_on(struct world *w)
 			} else if (i == leaver && w->now_ns >= w->away_ns + 2 * TURN_NS) {
 				l->leaving = false;
 			} else if (i != leaver && !l->present) {
-				assert_false(l->leaving); /* not before it has left */
+				/* a launch must have left before it returns */
+				assert_false(l->leaving);
 				l->present = true;
 				w->older = !i;
 				w->on_then = w->gone_ns ? w->on_then : w->on[!i];
@@ -177,7 +180,7 @@ static void a_worse_order_is_left_again(void **state)
 	goes_on(&w);
 	assert_int_equal(w.leaves, 2);
 	assert_int_equal(w.older, B);
-	/* And not tried again. */
+	/* That order is not tried again. */
 	again(&w, B);
 	goes_on(&w);
 	assert_int_equal(w.leaves, 2);
@@ -205,7 +208,7 @@ static void nobody_leaves_where_it_cannot_pay(void **state)
 	struct world w;
 
 	(void)state;
-	make(&w, 15.0 * MS); /* short */
+	make(&w, 15.0 * MS); /* a short launch */
 	goes_on(&w);
 	assert_int_equal(w.leaves, 0);
 	make(&w, 80.0 * MS); /* leaving takes long */
@@ -216,7 +219,7 @@ static void nobody_leaves_where_it_cannot_pay(void **state)
 	w.at[B].steady = true;
 	goes_on(&w);
 	assert_int_equal(w.leaves, 0);
-	make(&w, 80.0 * MS); /* one kernel twice */
+	make(&w, 80.0 * MS); /* two launches of one kernel */
 	w.at[B].code = w.at[A].code;
 	goes_on(&w);
 	assert_int_equal(w.leaves, 0);
@@ -313,7 +316,7 @@ static void two_that_are_no_good_together_run_one_by_one(void **state)
 		w.at[!(i & 1)].present = false;
 		goes_on(&w);
 		assert_true(anew || w.older == (i & 1));
-		/* It does not start at all until both orders are measured anew. */
+		/* The later launch does not start at all until both orders are measured anew. */
 		assert_true(anew || w.leaves == begun);
 		assert_true(anew || w.at[!(i & 1)].finished == 0);
 	}
@@ -349,7 +352,7 @@ static void an_order_after_a_swap_is_another_one(void **state)
 		again(&w, A);
 		w.at[B].present = false;
 		goes_on(&w);
-		assert_int_equal(w.at[B].finished, 0); /* apart all the same */
+		assert_int_equal(w.at[B].finished, 0); /* A and B still run one by one */
 	}
 	assert_true(fabs(known(&w)->rate[B][0] - 1.2) < 0.02);
 	assert_true(fabs(known(&w)->rate[B][1] - 0.8) < 0.02);
@@ -375,7 +378,7 @@ static void two_swaps_may_be_the_best(void **state)
 	goes_on(&w);
 	assert_int_equal(w.leaves, 2);
 	assert_int_equal(w.older, B);
-	/* Not if the swaps cost more than they save. */
+	/* The policy does not swap if the swaps cost more than they save. */
 	w.at[A].cost_ns = w.at[B].cost_ns = 20 * MS;
 	w.leaves = 0;
 	again(&w, B);

@@ -40,7 +40,7 @@ static struct fixture begin(bool spatial)
 	return f;
 }
 
-/* Two workers an SM. */
+/* Two workers per SM. */
 static struct sched_launch *submit(
 	struct fixture *f, struct sched_tenant *t, uint64_t kernel, uint64_t blocks)
 {
@@ -110,7 +110,7 @@ static void cost_is_learnt(void **state)
 	struct fixture f = begin(false);
 	struct sched_launch *l = launch(&f, f.low, 1, 800), *other;
 
-	assert_int_equal(look(&f, l).cost_ns, 100 * US); /* none seen */
+	assert_int_equal(look(&f, l).cost_ns, 100 * US); /* no preemption was seen */
 	f.now += MS;
 	preempt(&f, l, 70 * US);
 	assert_int_equal(look(&f, l).cost_ns, 70 * US + RESUME);
@@ -211,7 +211,7 @@ static void waited(void **state)
 	struct fixture f = begin(false);
 	struct sched_launch *h = launch(&f, f.high, 9, 400), *l = launch(&f, f.low, 1, 800);
 
-	drained(&f, l); /* its workers met zeros */
+	drained(&f, l); /* the launch's workers read quota 0 */
 	f.now += 3 * MS;
 	assert_int_equal(look(&f, l).waited_ns, 3 * MS);
 	assert_int_equal(look(&f, l).ran_ns, 0);
@@ -219,7 +219,7 @@ static void waited(void **state)
 	f.now += 2 * MS;
 	assert_int_equal(look(&f, l).waited_ns, 3 * MS);
 	assert_int_equal(look(&f, l).ran_ns, 2 * MS);
-	/* A draining launch still counts as running; after that it waits. */
+	/* A draining launch still counts as running; after the drain it waits. */
 	h = submit(&f, f.high, 9, 400);
 	f.now += 100 * US;
 	assert_int_equal(look(&f, l).ran_ns, 2 * MS + 100 * US);
@@ -243,7 +243,7 @@ static void ran_on_some(void **state)
 	struct sched_launch *l = launch(&f, f.low, 1, 800), *h, *small;
 
 	f.now += MS;
-	h = launch(&f, f.high, 9, 4); /* and two relays: 3 SMs */
+	h = launch(&f, f.high, 9, 4); /* 4 blocks and two relays need 3 SMs */
 	assert_int_equal(look(&f, l).n_sms, 1);
 	f.now += 8 * MS;
 	assert_int_equal(look(&f, l).ran_ns, MS + 8 * MS / 4);
@@ -253,7 +253,7 @@ static void ran_on_some(void **state)
 	sched_progress(f.s, l, 200);
 	assert_int_equal(look(&f, l).remaining_ns, 3 * (MS + 8 * MS / 4));
 	end(&f, h);
-	f.now += 20 * MS; /* by now it is alone again */
+	f.now += 20 * MS; /* by now the launch is alone again */
 	tell(&f);
 	f.now += 20 * MS;
 	assert_int_equal(look(&f, l).n_sms, 4);
@@ -405,17 +405,17 @@ static void curve_on_some(void **state)
 	f.now += 2 * MS; /* on 4 SMs */
 	h = launch(&f, f.high, 9, 4);
 	assert_int_equal(look(&f, l).n_sms, 1);
-	f.now += 3 * MS; /* on 1 */
+	f.now += 3 * MS; /* on 1 SM */
 	sched_shrunk(f.s, f.now, l);
 	sched_progress(f.s, l, 90);
 	launch(&f, f.high, 8, 400);
 	assert_int_equal(look(&f, l).state, LAUNCH_DRAINING);
-	f.now += MS; /* it keeps these SMs until it has left */
+	f.now += MS; /* the launch keeps these SMs until it has left */
 	sched_progress(f.s, l, 100);
 	drained(&f, l);
 	assert_true(n.n_curves == 1 && n.per_sm == 2 && n.blocks == 100);
 	assert_int_equal(n.sm_ns, 4 * 2 * MS + 3 * MS + MS);
-	/* What waits has no SMs. */
+	/* A waiting launch has no SMs. */
 	f.now += 50 * MS;
 	sched_end(f.s, f.now, h, false, 0);
 	sched_end(f.s, f.now, l, false, 0);
@@ -487,7 +487,7 @@ static void change_is_nobodys(void **state)
 	uint64_t before = sched_service(f.low);
 
 	f.now += 3 * MS;
-	sched_started(f.s, f.now, l, 100); /* of what had begun before */
+	sched_started(f.s, f.now, l, 100); /* blocks that had started before */
 	assert_int_equal(sched_service(f.low), before);
 	sched_started(f.s, f.now, l, 101);
 	assert_int_equal(sched_service(f.low), before);
@@ -524,7 +524,7 @@ static void held_has_nothing(void **state)
 	assert_int_equal(sched_join(f.s, f.now, 2, 0, 1, NULL, &f.high), 0);
 	tell(&f);
 	l = launch(&f, f.low, 1, 100000);
-	submit(&f, f.high, 9, 400); /* held, because it is the other tenant's turn */
+	submit(&f, f.high, 9, 400); /* the launch is held, because it is the other tenant's turn */
 	f.now += 10 * US;
 	sched_opaque(f.s, f.now, f.high, true, true);
 	tell(&f);

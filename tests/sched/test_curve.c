@@ -28,7 +28,7 @@ static void prunes_to(const double *ns, uint32_t most, const uint32_t *expect)
 		assert_int_equal(at, expect[i]);
 	}
 	assert_int_equal(curve_next(ns, most, at), 0);
-	assert_true(kept[0]); /* it is no count */
+	assert_true(kept[0]); /* index 0 is not a count */
 }
 
 /* More blocks always help, but less and less. */

@@ -279,7 +279,7 @@ static void room(void **state)
 		durations_number(f.d, &other, i, "k");
 	assert_int_equal(kernels_of(f.d, DURATION_ANY), DURATION_KERNELS);
 	assert_int_equal(kernels_of(f.d, 1), DURATION_KERNELS / 4);
-	/* The oldest left. */
+	/* The oldest kernel was removed. */
 	assert_null(durations_find(f.d, f.number));
 	for (unsigned i = 0; i < 1000; i++)
 		learn(&f, i + 1, 1);

@@ -181,7 +181,7 @@ static void as_good_as_the_best(void **state)
 		shared += got[0] < w.kernel[0].blocks_per_sm || got[1] < w.kernel[1].blocks_per_sm;
 		n++;
 	}
-	assert_true(n > 1000 && shared > 500); /* it was about something */
+	assert_true(n > 1000 && shared > 500); /* the cases were not trivial */
 }
 
 /* No room is left that a kernel could use. */
@@ -201,7 +201,7 @@ static void nothing_is_wasted(void **state)
 			continue;
 		for (unsigned i = 0; i < KERNELS; i++) {
 			memcpy(more, got, sizeof(more));
-			/* The next count at which it is faster. */
+			/* Raise the count until the kernel is faster. */
 			for (more[i]++; more[i] <= w.kernel[i].blocks_per_sm &&
 					remaining(&w.kernel[i], more[i]) >=
 						remaining(&w.kernel[i], got[i]);)
@@ -216,7 +216,7 @@ static void unknown(void **state)
 	uint32_t got[KERNELS];
 	struct world w;
 
-	make(&w, 2); /* each would fill an SM */
+	make(&w, 2); /* each alone would fill an SM */
 	decide(&w, got);
 	assert_int_equal(got[0] + got[1], 8);
 	assert_true(got[0] >= 1 && got[1] >= 1);
@@ -242,7 +242,7 @@ static void one_point(void **state)
 		w.kernel[1].curve_ns[9 - n] = 8 * MS / (9 - n);
 		decide(&w, got);
 		assert_true(got[0] == 4 && got[1] == 4);
-		w.kernel[1].blocks_per_sm = 1; /* nor has it another count */
+		w.kernel[1].blocks_per_sm = 1; /* no other count is possible */
 		w.kernel[1].threads = 2048;
 		decide(&w, got);
 		/* not enough room for both: the hardware queues */
@@ -359,7 +359,7 @@ static void guard(void **state)
 	decide(&w, got);
 	assert_int_equal(got[0], 6);
 	assert_int_equal(got[1], 2);
-	/* The smallest available count. */
+	/* Two blocks are the smallest available count and all that fit, so there is no bound. */
 	w.kernel[0].threads = 1024;
 	w.kernel[0].blocks_per_sm = 2;
 	w.kernel[1].blocks_per_sm = 8;
@@ -391,7 +391,7 @@ static void guard_keeps_count(void **state)
 		decide(&w, got);
 		assert_int_equal(got[0], gains ? 8 : 4);
 	}
-	/* It has more than its share, so the kernel beside it does not fit. */
+	/* The guard kernel has more than its share, so the kernel beside it does not fit. */
 	make_guard(&w, 2, 6);
 	w.kernel[0].predicted_ns = w.kernel[1].predicted_ns = 2 * MS;
 	decide(&w, got);
@@ -421,7 +421,7 @@ static void two_guards(void **state)
 
 /* time of a kernel beside another, in percent of its curve's time; 0: unknown */
 static uint32_t slowed,
-	slowed_by_second; /* the same for pairs with the second kernel; 0: as `slowed` */
+	slowed_by_second; /* like `slowed`, for pairs with the second kernel; 0: use `slowed` */
 
 static int ask(const struct heddle_policy_plan *plan, const uint32_t kernel[2],
 	const uint8_t quota[2], uint64_t ret_ns[2])
@@ -475,7 +475,7 @@ static void together_if_it_pays(void **state)
 		assert_int_equal(w.quota[0], HEDDLE_POLICY_UNBOUNDED);
 		assert_int_equal(got[1], 0);
 	}
-	/* With an unknown ratio, or without a model, it decides as without the option. */
+	/* With an unknown ratio, or without a model, greedy decides as without the option. */
 	decide_pairs(&w, 0, got);
 	assert_memory_equal(got, plain, 2 * sizeof(got[0]));
 	w.plan.ask = NULL;
@@ -497,7 +497,7 @@ static void what_is_left_counts(void **state)
 	make_pairs(&w, 2);
 	w.kernel[0].finished = w.kernel[0].started = 900;
 	for (unsigned c = 1; c <= 8; c++)
-		w.kernel[0].curve_ns[c] = 8 * MS; /* one block is enough for it */
+		w.kernel[0].curve_ns[c] = 8 * MS; /* one block per SM is as fast as eight */
 	decide_pairs(&w, 110, got);
 	assert_true(got[0] && got[1]);
 	w.kernel[0].finished = w.kernel[0].started = 999;
@@ -565,7 +565,7 @@ static void who_waits_leaves_all_to_the_other(void **state)
 		k->running = 1;
 		k->blocks = k->remaining_ns = 1000000;
 		k->cost_ns = MS / 10;
-		/* no prediction of the time alone: measured beside others, it would be wrong */
+		/* a wrong prediction, learnt from launches beside others */
 		k->predicted_ns = 0;
 		k->curve_ns[8] = 100 * MS;
 	}
@@ -669,7 +669,7 @@ static void what_was_measured_is_not_predicted(void **state)
 	w.kernel[1].running = 0;
 	memset(w.quota, 0, sizeof(w.quota));
 	policy->decide(greedy, &w.view, &w.plan);
-	/* for an unmeasured pair, it asks for a prediction */
+	/* for an unmeasured pair, greedy asks for a prediction */
 	assert_true(w.quota[0] && !w.quota[SMS]);
 	policy->destroy(greedy);
 }

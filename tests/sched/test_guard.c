@@ -34,7 +34,7 @@ struct fixture {
 	struct sched_tenant *t;
 	struct sched_launch *l;
 	uint64_t now;
-	enum sched_action_type last; /* of the launch */
+	enum sched_action_type last; /* the last action for the launch */
 	unsigned told;
 };
 
@@ -72,7 +72,7 @@ static void expect(const struct fixture *f, uint8_t a, uint8_t b, uint8_t c, uin
 	assert_memory_equal(q, row, SMS);
 }
 
-/* A launch of 10,000 blocks that began with the whole device. */
+/* Submits a launch of 10,000 blocks that begins with the whole device. */
 static void begin(struct fixture *f, uint32_t counts)
 {
 	struct sched_options o = {.n_sms = SMS, .simultaneous = true, .spatial = true};
@@ -112,7 +112,7 @@ static void counts(void **state)
 		sched_drained(f.s, f.now, f.l);
 	}
 	sched_destroy(f.s);
-	/* None can be had. */
+	/* No count is available. */
 	begin(&f, 0);
 	give(&f, 2, 2, 2, 2);
 	expect(&f, NONE, NONE, NONE, NONE);
@@ -149,7 +149,7 @@ static void resized(void **state)
 	give(&f, 2, 2, 2, 2);
 	expect(&f, 4, 4, 4, 4);
 	assert_int_equal(f.told, 1);
-	/* SMs are taken at once. */
+	/* New SMs take effect at once. */
 	give(&f, 2, 2, 0, 0);
 	expect(&f, 4, 4, 0, 0);
 	assert_int_equal(f.told, 2);
@@ -184,7 +184,7 @@ static void goes_on(void **state)
 	give(&f, 2, 2, 2, 2);
 	expect(&f, 4, 4, 4, 4);
 	sched_progress(f.s, f.l, 101 + 8 * SMS);
-	assert_true(sched_deadline(f.s) <= f.now + MS); /* it asks again by itself */
+	assert_true(sched_deadline(f.s) <= f.now + MS); /* the engine requests another decision */
 	tell(&f);
 	expect(&f, 2, 2, 2, 2);
 	sched_destroy(f.s);

@@ -220,7 +220,7 @@ static void nothing_new(void **state)
 	sched_arrive(f.s, f.now, l, SCHED_BEGAN_FREE);
 	decide(&f);
 	sched_progress(f.s, l, 10);
-	sched_started(f.s, f.now, l, 200); /* more than it has */
+	sched_started(f.s, f.now, l, 200); /* more than its total */
 	decide(&f);
 	recorded(&f);
 	sched_progress(f.s, l, 10);
@@ -392,7 +392,7 @@ static void kernels(void **state)
 	begin(&f);
 	text = recorded(&f);
 	assert_true(has_line(text, "input", "kernel"));
-	assert_null(strstr(text, "shapes")); /* nothing is known of it */
+	assert_null(strstr(text, "shapes")); /* the kernel has no measurements */
 	shape.kernel = f.kernel;
 	for (unsigned i = 1; i < 20; i++) {
 		shape.total = 30 + i % 7;
@@ -403,7 +403,7 @@ static void kernels(void **state)
 	}
 	assert_int_equal(durations_changed(f.d, &kept, 1), 1);
 	assert_string_equal(recorded(&f), "");
-	kept.launches++; /* as if a file had more launches of it */
+	kept.launches++; /* as if a file had more launches of this kernel */
 	assert_int_equal(durations_restore(f.d, &kept), 0);
 	text = recorded(&f);
 	assert_int_equal(sched_input_read(text, strcspn(text, "\n"), &room, &in, why), 0);
@@ -417,7 +417,7 @@ static void kernels(void **state)
 	}
 	assert_int_equal(
 		model_durations.cost(other, f.kernel, 0), model_durations.cost(f.d, f.kernel, 0));
-	/* Others push it out. */
+	/* Other kernels displace it from the records. */
 	for (unsigned i = 0; i < DURATION_KERNELS; i++)
 		durations_number(f.d, &owner, 1000 + i, "k");
 	assert_true(f.full > 0);

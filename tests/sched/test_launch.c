@@ -40,7 +40,7 @@ static void every_state_is_reached(void **state)
 	}
 }
 
-/* What the rest relies on. */
+/* Rules that other code relies on. */
 static void rules(void **state)
 {
 	for (unsigned s = 1; s < LAUNCH_STATES; s++) {
@@ -91,7 +91,7 @@ struct fixture {
 	struct sched *s;
 	struct sched_tenant *low, *high;
 	uint64_t now, next_id;
-	unsigned words, natives; /* told of launches */
+	unsigned words, natives; /* words and natives sent to launches */
 };
 
 static void tell(struct fixture *f)
@@ -176,7 +176,7 @@ static void through_the_queue(struct fixture *f)
 	l = submit(f, f->low, 8);
 	tell(f);
 	end(f, l);
-	/* The engine first sees them after they have arrived. */
+	/* The engine first sees these launches after they have arrived. */
 	l = submit(f, f->low, 8);
 	sched_arrive(f->s, f->now, l, SCHED_BEGAN_UNKNOWN);
 	expect(f, l, LAUNCH_UNSURE);
@@ -202,7 +202,7 @@ static void through_preemptions(struct fixture *f)
 	sched_shrunk(f->s, f->now, l);
 	expect(f, l, LAUNCH_RUNNING);
 	end(f, h);
-	expect(f, l, LAUNCH_RUNNING); /* grown */
+	expect(f, l, LAUNCH_RUNNING); /* the launch has grown */
 	h = launch(f, f->high, 2, SCHED_BEGAN_TOLD, LAUNCH_RUNNING);
 	tell(f);
 	expect(f, l, LAUNCH_SHRINKING);
@@ -230,7 +230,7 @@ static void through_preemptions(struct fixture *f)
 	sched_absent(f->s, l);
 	expect(f, l, LAUNCH_WAITING);
 	end(f, l);
-	/* It began with an outdated word, and is told to leave. */
+	/* The launch began with an outdated word and is told to leave. */
 	l = launch(f, f->low, 800, SCHED_BEGAN_UNKNOWN, LAUNCH_UNSURE);
 	tell(f);
 	expect(f, l, LAUNCH_DRAINING);
@@ -241,7 +241,7 @@ static void through_preemptions(struct fixture *f)
 	expect(f, l, LAUNCH_WAITING);
 	end(f, l);
 	end(f, h);
-	/* It ends before it has shrunk. */
+	/* The launch ends before it has shrunk. */
 	l = launch(f, f->low, 800, SCHED_BEGAN_FREE, LAUNCH_RUNNING);
 	h = launch(f, f->high, 2, SCHED_BEGAN_TOLD, LAUNCH_RUNNING);
 	tell(f);
@@ -351,7 +351,7 @@ static void stray_is_native(void **state)
 	}
 }
 
-/* Decisions made for it earlier are dropped. */
+/* Decisions made for a launch before it went astray are dropped. */
 static void stray_withdraws(void **state)
 {
 	struct fixture f = begin();

@@ -81,7 +81,7 @@ static void unknown(void **state)
 	curves(c, bound, scales);
 	memset(c[1], 0, sizeof(c[1]));
 	assert_int_equal(pair_ask(&r, &p, c, ns), -ENOENT);
-	c[1][3] = 100; /* one count is no curve */
+	c[1][3] = 100; /* one count is not a curve */
 	assert_int_equal(pair_ask(&r, &p, c, ns), -ENOENT);
 	assert_false(pair_teach(&r, &p, c, 10, 1000));
 	p.count[1] = p.most[1] = 1; /* unless there is no larger count */

@@ -125,7 +125,7 @@ static void memory_is_kept(void **state)
 	ask(&f);
 	assert_int_equal(with.launch_seen, 1);
 	assert_int_equal(with.tenant_seen, 2);
-	/* Each launch has its own. */
+	/* Each launch has its own memory. */
 	sched_end(f.s, f.now, l, true, MS);
 	l = launch(&f, f.t);
 	assert_int_equal(with.launch_seen, 0);

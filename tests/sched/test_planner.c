@@ -80,7 +80,7 @@ static void tell(struct fixture *f)
 		f->held += (a.type == SCHED_HOLD) - (a.type == SCHED_RELEASE);
 }
 
-/* Four SMs that hold 8 blocks of 256 threads each. */
+/* Creates an engine for four SMs that hold 8 blocks of 256 threads each. */
 static void begin(struct fixture *f, const char *options)
 {
 	struct sched_options o = {.n_sms = 4, .simultaneous = true, .spatial = true};
@@ -235,7 +235,7 @@ static void sees_work(void **state)
 	launch(&f, f.b, 8);
 	assert_int_equal(kernels[0].predicted_ns, 3 * MS);
 	assert_int_equal(work_of(1), 3 * MS + 1500000);
-	sched_progress(f.s, l, 10); /* an older word */
+	sched_progress(f.s, l, 10); /* answers an older word */
 	sched_end(f.s, f.now, l, true, 0);
 	tell(&f);
 	assert_int_equal(work_of(1), 6 * MS);
@@ -292,7 +292,7 @@ static void begins_bounded(void **state)
 	sched_begin_quotas(f.s, f.a, q);
 	assert_int_equal(q[0], 2);
 	assert_int_equal(q[3], 2);
-	assert_int_equal(q[255], 2); /* the same on all SMs: the device reads one word */
+	assert_int_equal(q[255], 2); /* equal on all SMs, because the device reads one word */
 	sched_destroy(f.s);
 }
 
@@ -390,7 +390,7 @@ static void gives_nobody(void **state)
 	expect_quota(&f, a, 255);
 	expect_line("no launch got an SM");
 	pass_ns(&f, 10 * MS);
-	expect_quota(&f, a, 255); /* not for a moment only */
+	expect_quota(&f, a, 255); /* not just for a moment */
 	expect_quota(&f, launch(&f, f.b, 10), 255);
 	assert_int_equal(said, 1);
 	sched_destroy(f.s);
@@ -505,7 +505,7 @@ static void switches(void **state)
 	expect_quota(&f, b, 255);
 	expect_quota(&f, a, 0);
 	sched_drained(f.s, f.now, a);
-	sched_drained(f.s, f.now, b); /* it has another count */
+	sched_drained(f.s, f.now, b); /* the launch has changed its count */
 	tell(&f);
 	asked = 0;
 	sched_reconfigure(f.s, &o, &f.policy);
@@ -650,7 +650,7 @@ static void teaches_pairs(void **state)
 	second_waits = false;
 	sched_drained(f.s, f.now, a);
 	tell(&f);
-	pass_ns(&f, MS); /* on its way back */
+	pass_ns(&f, MS); /* the launch is returning to the device */
 	sched_started(f.s, f.now, a, 1);
 	pass_ns(&f, 2 * MS);
 	sched_end(f.s, f.now, a, true, 2 * MS);
@@ -665,7 +665,7 @@ static void teaches_pairs(void **state)
 	sched_progress(f.s, b, 4);
 	tell(&f);
 	assert_int_equal(taught.n, 1);
-	/* Its time alone does not count for the pair. */
+	/* The time that the other kernel runs alone does not count for the pair. */
 	pass_ns(&f, 5 * MS);
 	sched_end(f.s, f.now, b, true, 8 * MS);
 	assert_int_equal(taught.n, 1);
@@ -708,7 +708,7 @@ static void gets_options(void **state)
 	assert_int_equal(sched_create(&o, &asking, &s), 0);
 	assert_string_equal(options_seen, "one");
 	sched_reconfigure(s, &o, &asking);
-	assert_int_equal(created, 1); /* nothing is new */
+	assert_int_equal(created, 1); /* nothing new was created */
 	o.policy_options = text;
 	sched_reconfigure(s, &o, &asking);
 	assert_int_equal(created, 2);

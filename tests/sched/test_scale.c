@@ -76,7 +76,7 @@ struct scale_case {
 	uint32_t n_sms;
 	bool simultaneous;
 	bool idle;       /* all have had work, and only one still has */
-	bool priorities; /* as many as tenants */
+	bool priorities; /* a priority per tenant */
 };
 
 static void fleet_make(struct fleet *f, const struct scale_case *c, uint32_t n)

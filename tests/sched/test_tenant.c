@@ -161,21 +161,21 @@ static void through_life(struct fixture *f)
 	struct sched_launch *l = launch(f, f->low);
 	struct sched_tenant *t = expected(f);
 
-	end(f, launch(f, t)); /* comes back in time */
+	end(f, launch(f, t)); /* returns in time */
 	assert_int_equal(t->state, TENANT_EXPECTED);
 	sched_set_weight(f->s, t, 2);
-	pass(f, 100); /* after another decision, it is still expected */
+	pass(f, 100); /* after another decision, the tenant is still expected */
 	assert_int_equal(t->state, TENANT_EXPECTED);
 	pass(f, 20 * MS);
 	assert_int_equal(t->state, TENANT_IDLE);
-	end(f, launch(f, t)); /* comes back late */
+	end(f, launch(f, t)); /* returns too late */
 	pass(f, 20 * MS);
-	sched_leave(f->s, f->now, t); /* idle */
+	sched_leave(f->s, f->now, t); /* leaves while idle */
 	sched_leave(f->s, f->now, expected(f));
-	sched_leave(f->s, f->now, join(f, 1)); /* new */
+	sched_leave(f->s, f->now, join(f, 1)); /* leaves while new */
 	t = join(f, 1);
 	launch(f, t);
-	sched_leave(f->s, f->now, t); /* busy */
+	sched_leave(f->s, f->now, t); /* leaves while busy */
 	end(f, l);
 }
 

@@ -24,13 +24,13 @@
 #include <string.h>
 
 #define TENANTS  4
-#define LAUNCHES 40 /* of a trace, at most */
+#define LAUNCHES 40 /* maximum per trace */
 
 struct random {
 	uint64_t seed, at;
 };
 
-/* 0 to n - 1. */
+/* Returns a number from 0 to n - 1. */
 static uint32_t any_of(struct random *r, uint32_t n)
 {
 	return (uint32_t)(random_bits(r->seed, r->at++) % n);
@@ -152,7 +152,7 @@ static void HD_PRINTF(3, 4)
 	va_list ap;
 
 	if (c->failures++)
-		return; /* the first one of a trace */
+		return; /* the first event of a trace */
 	fprintf(stderr, "seed %llu at %.3f ms: ", (unsigned long long)c->seed,
 		(double)s->now / 1e6);
 	va_start(ap, fmt);
@@ -268,7 +268,7 @@ static uint64_t wait_bound(const struct limits *lim)
 
 /* ---- running ---- */
 
-static const struct sched_policy *of_any = &policy_any; /* or greedy, or profile */
+static const struct sched_policy *of_any = &policy_any; /* policy_any, greedy or profile */
 
 static bool run_trace(uint64_t seed, bool ffs, uint64_t *io_events, double *io_longest)
 {

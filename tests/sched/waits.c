@@ -27,7 +27,7 @@ struct random {
 	uint64_t seed, at;
 };
 
-/* 0 to n - 1. */
+/* Returns a number from 0 to n - 1. */
 static uint32_t any_of(struct random *r, uint32_t n)
 {
 	return (uint32_t)(random_bits(r->seed, r->at++) % n);
@@ -88,7 +88,7 @@ static struct checker {
 static void checker_fail(const char *what, const char *tenant, const char *launch)
 {
 	if (check.failures++)
-		return; /* the first one of a trace */
+		return; /* the first event of a trace */
 	fprintf(stderr, "seed %llu at %.3f ms: %s: %s %s\n", (unsigned long long)check.seed,
 		(double)check.now_ns / 1e6, what, tenant, launch);
 }
@@ -156,7 +156,7 @@ static const struct sched_policy checked_hpf = {.name = "hpf", .table = &checked
 
 static void check_vain(struct slot *w, const struct sim_launch *l)
 {
-	if (w->taken && (l->granted || l->done)) { /* it has left since */
+	if (w->taken && (l->granted || l->done)) { /* the launch has left meanwhile */
 		w->taken = false;
 		if (l->finished == w->granted_finished) {
 			uint64_t *at = &w->vain_ns[w->n_vain++ % HEDDLE_LANES_VAIN_MAX];

@@ -22,7 +22,7 @@ plain_launches() {
 	sed -n 's/^native \([0-9]*\) opaque [0-9]* of \([0-9]*\)$/\2/p' "$dir/daemon"
 }
 
-# took SCENARIO...: prints how long it ran under the shim, in ms; its output must be the same as
+# took SCENARIO...: prints the program's time under the shim, in ms; its output must be the same as
 # without.
 took() {
 	from=$(date +%s%N)
@@ -83,7 +83,7 @@ forms_wait() {
 		at_its_end=$(compiled)
 		stop
 		cat "$dir/daemon"
-		# Not if the program waited for the assembler, or was slow.
+		# Try again if the program waited for the assembler, or was slow.
 		[ "$ms" -lt 1500 ] || continue
 		[ "$at_its_end" = "$own" ] || continue
 		! awaited 3 more_than "$own" || break
@@ -114,7 +114,7 @@ without_assembler() {
 	mkdir "$dir/alone"
 	cp -L "$SHIM" "$dir/alone/libcuda.so.1"
 	SHIM=$dir/alone/libcuda.so.1
-	for _ in 1 2 3 4 5; do # as above
+	for _ in 1 2 3 4 5; do # repeated for the same reason as above
 		start watch
 		ms=$(took childless 20 24 30)
 		stop

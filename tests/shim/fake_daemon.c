@@ -81,9 +81,9 @@ struct known {
 	bool known, arrived, running;
 	uint64_t id;
 	uint32_t drains, launches;
-	uint64_t until_ns; /* of the next word */
+	uint64_t until_ns; /* when the next word is due */
 	uint64_t finished, patience;
-	bool taken; /* back: an SM is */
+	bool taken; /* mode back: an SM is taken */
 };
 
 struct tenant {
@@ -180,7 +180,7 @@ static void take_and_give_back(struct tenant *t, struct wire_slot *w, struct kno
 		store(&w->host.seq, load(&w->host.seq) + 1);
 		w->preemptions++;
 		k->taken = true;
-	} else if (k->taken && present > full - w->workers_per_sm + 1) { /* the relay stays */
+	} else if (k->taken && present > full - w->workers_per_sm + 1) { /* its relay stays */
 		k->finished = load64(&w->host.finished);
 	} else if (k->taken && load64(&w->host.finished) >= k->finished + 100) {
 		memset(w->host.quota, CTL_NO_QUOTA, sizeof(w->host.quota));
@@ -270,7 +270,7 @@ static void look(struct tenant *t, unsigned i, const char *mode)
 	t->under_way++;
 	if (!k->arrived) {
 		if (load(&w->host.arrived) != w->gen + 1)
-			return; /* costs no word */
+			return; /* needs no word */
 		k->arrived = true;
 		k->running = !load(&w->host.began);
 		store(&w->granted, k->running);

@@ -87,7 +87,7 @@ static int called(const char *me, const char *name, void **fn, int version, uint
 	if (strcmp(me, "cuGetProcAddress") && strcmp(me, "cuGetProcAddress_v2"))
 		return 0;
 	if (!strcmp(name, "cuGraphInstantiate") && version >= 12000)
-		name = "cuGraphInstantiateWithFlags"; /* is called so since then */
+		name = "cuGraphInstantiateWithFlags"; /* the function's name since that version */
 	if (flags & PER_THREAD)
 		f = newest(name, "_ptsz", version);
 	if (flags & PER_THREAD && !f)

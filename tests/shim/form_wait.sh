@@ -15,10 +15,10 @@ plain_launches() {
 export HEDDLE_FORM_WAIT_MS=0
 # The program waits between launches: forms are loaded onto the device when none of its work runs.
 rounds=300
-for _ in 1 2 3 4 5 6; do # it may have got no CPU time
+for _ in 1 2 3 4 5 6; do # the compiler may have got no CPU time
 	rm -rf "$dir/cache"
 	start watch
-	same waits "$rounds" 24 30 # two launches a round
+	same waits "$rounds" 24 30 # two launches per round
 	stop
 	plain=$(plain_launches)
 	[ "$plain" = 0 ] || [ "$plain" -ge $((rounds * 2)) ] || break

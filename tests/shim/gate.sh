@@ -24,7 +24,7 @@ waiting() {
 	[ "${held:-0}" -gt 3 ] || fail "the gate was to hold them"
 }
 managed_still() { # SCENARIO...
-	for _ in 1 2 3 4 5; do # a daemon that got no CPU time sees none of them
+	for _ in 1 2 3 4 5; do # a daemon that got no CPU time sees no launches
 		start gate
 		same "$@"
 		stop
@@ -48,7 +48,7 @@ left_shut() {
 for scenario in chain defaults guard events copies own threads capture params errors; do
 	beside $scenario gated $scenario 20
 done
-beside many gated many 4 # on forty streams
+beside many gated many 4 # uses forty streams
 beside waits waiting
 beside shut left_shut
 # Launches with more blocks than fit at once are managed as usual, and so are queued launches.

@@ -10,7 +10,7 @@ set -eu
 : "$INTERPOSED" "$INTERPOSER"
 linked=$PROG
 
-before() { # LIBRARY...: preloads them before the program's own
+before() { # LIBRARY...: preloads these libraries before the program's own
 	preload=$*
 }
 

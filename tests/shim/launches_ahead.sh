@@ -27,4 +27,4 @@ same chain 1 8 1 # puts the forms into the cache
 same bulky 1 8 1
 stop
 fills 256 chain 200 8 1
-fills 32 bulky 32 8 1 # 32 KiB each
+fills 32 bulky 32 8 1 # 32 KiB per launch

@@ -89,7 +89,7 @@ together() { # prints the cases' output in order; fails if one has failed
 	[ -z "$failed" ] || fail "failed:$failed"
 }
 
-end_cases() { # those that still run
+end_cases() { # kills cases that still run
 	for c in $cases; do
 		kill "${c#*:}" 2>/dev/null || continue
 		wait "${c#*:}" || :
@@ -111,11 +111,11 @@ managed() {
 	done
 }
 
-plain() { # ARG...: without the shim
+plain() { # ARG...: runs the program without the shim
 	LD_LIBRARY_PATH=$(dirname "$CPU") timeout 200 "$PROG" "$@"
 }
 
-shim() { # ARG...: through it
+shim() { # ARG...: runs the program through the shim
 	if [ -n "${WRAP:-}" ]; then # a command to run first, in a separate mount namespace
 		set -- unshare -m sh -c "$WRAP"' && exec "$@"' sh "$PROG" "$@"
 	else

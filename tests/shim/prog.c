@@ -372,7 +372,7 @@ static void copies_behind(unsigned *gate)
 	CUevent e;
 
 	out = buffer((copies + 1) * n, 2);
-	do_mix(mix, a, out, NULL); /* loads it */
+	do_mix(mix, a, out, NULL); /* loads the kernel */
 	DO(cuCtxSynchronize());
 	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
 	DO(cuEventCreate(&e, CU_EVENT_DISABLE_TIMING));

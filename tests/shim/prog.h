@@ -10,7 +10,7 @@
 #define THREADS 128
 
 extern unsigned rounds, blocks, loops;
-extern unsigned n; /* elements */
+extern unsigned n; /* number of elements */
 extern CUmodule mod;
 extern CUcontext ctx;
 extern CUfunction mix;
@@ -25,7 +25,7 @@ void digest(const char *what, CUdeviceptr d, unsigned words);
 void do_mix(CUfunction fn, CUdeviceptr in, CUdeviceptr out, CUstream s);
 CUfunction kernel_of(const char *ptx, const char *name); /* from a new module, which stays loaded */
 
-void events(void); /* prog_streams.c */
+void events(void); /* defined in prog_streams.c */
 void defaults(void);
 void many_streams(void);
 void many_blocking(void);
@@ -34,7 +34,7 @@ void threads(void);
 void capture(void);
 void own(void);
 
-void symbols(void); /* prog_calls.c */
+void symbols(void); /* defined in prog_calls.c */
 void waits(void);
 void lasting(void);
 void childless(void);

@@ -43,7 +43,7 @@ static void again(unsigned value)
 		(int)cuModuleGetGlobal(&at, NULL, m, "nothing"),
 		(int)cuModuleGetGlobal(NULL, NULL, m, "counter"));
 	DO(cuModuleUnload(m));
-	buffer(bytes / 4, value); /* takes its place */
+	buffer(bytes / 4, value); /* takes the old address */
 }
 
 void symbols(void)
@@ -67,7 +67,7 @@ void symbols(void)
 	digest("symbols", a, n);
 }
 
-/* One launch at a time. */
+/* Waits after each launch. */
 void waits(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 1);
@@ -478,7 +478,7 @@ static void refused_parameters(void **p, void *buffer, size_t bytes)
 			cuLaunchKernel(mix, 1, 1, 1, THREADS, 1, 1, 0, NULL, given[i].params,
 				given[i].extra),
 			cuLaunchKernelEx(&c, mix, given[i].params, given[i].extra));
-	c.numAttrs = 1; /* and no attributes */
+	c.numAttrs = 1; /* a count but no attributes */
 	printf("attributes: %d\n", cuLaunchKernelEx(&c, mix, p, NULL));
 }
 
@@ -554,7 +554,7 @@ void fed(void)
 		DO(cuMemsetD32Async(more, i, 1024, b));
 		DO(cuLaunchKernel(feed_fn, 1, 1, 1, 1, 1, 1, 0, b, params, NULL));
 		DO(cuStreamSynchronize(a));
-		usleep(i == 1 ? 500000 : 0); /* now it can come there */
+		usleep(i == 1 ? 500000 : 0); /* now the form can be loaded */
 	}
 	digest("fed", p, 2);
 }

@@ -49,14 +49,14 @@ void defaults(void)
 	DO(cuStreamCreate(&t, CU_STREAM_DEFAULT));
 	for (unsigned i = 0; i < rounds; i++) {
 		do_mix(mix, a, b, s);
-		do_mix(mix, b, c, NULL); /* after s */
-		do_mix(mix, c, a, t);    /* after the default stream */
+		do_mix(mix, b, c, NULL); /* runs after the work of s */
+		do_mix(mix, c, a, t);    /* runs after the default stream */
 		do_mix(mix, a, b, CU_STREAM_LEGACY);
 		do_mix(mix, b, a, s);
 		do_mix(mix, d, d, CU_STREAM_PER_THREAD);
 		DO(cuMemsetD32Async(c, i, n / 2, CU_STREAM_LEGACY));
 	}
-	digest("defaults", a, n); /* a synchronous copy waits for all of them */
+	digest("defaults", a, n); /* a synchronous copy waits for all these streams */
 	digest("defaults", b, n);
 	digest("defaults", c, n);
 	DO(cuStreamSynchronize(CU_STREAM_PER_THREAD));
@@ -82,7 +82,7 @@ static void many(unsigned flags)
 			do_mix(mix, d[i], o[i], s[i]);
 			do_mix(mix, o[i], d[i], s[i]);
 		}
-		/* All wait for the first. */
+		/* All streams wait for the first. */
 		DO(cuEventRecord(e, s[0]));
 		for (int i = 1; i < streams; i++)
 			DO(cuStreamWaitEvent(s[i], e, 0));

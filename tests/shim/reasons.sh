@@ -61,7 +61,7 @@ export PROG_STREAMS=5
 counts watch many 4 24 30
 echo "$line" | grep -q '^[0-9]* channel,[0-9]* workers,$' || fail "streams without channels, and with"
 unset PROG_STREAMS
-# The form is made while the program runs.
+# The form becomes ready while the program runs.
 export HEDDLE_FORM_WAIT_MS=0
 rm -rf "$dir/cache"
 counts watch chain 100 24 30

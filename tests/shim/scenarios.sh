@@ -13,7 +13,7 @@ shift 2
 start "$mode" 3
 for scenario; do
 	case $scenario in
-	many*) CUDA_DEVICE_MAX_CONNECTIONS=32 same "$scenario" 4 24 30 ;; # so that many are managed
+	many*) CUDA_DEVICE_MAX_CONNECTIONS=32 same "$scenario" 4 24 30 ;; # enough channels to manage many streams
 	*) same "$scenario" 4 24 30 ;;
 	esac
 done

@@ -14,7 +14,7 @@ managed watch threads 1 24 30
 grep -q '^native 0 ' "$dir/daemon" || fail "streams of threads that have ended count"
 
 # Forty streams, each destroyed while its launch is in flight.
-for _ in 1 2 3 4 5; do # a daemon that stalls sees none of them
+for _ in 1 2 3 4 5; do # a daemon that stalls sees no streams
 	managed watch brief 1 64 100
 	at_once=$(sed -n 's/^at once \([0-9]*\)/\1/p' "$dir/daemon")
 	[ "$at_once" -lt 2 ] || break

@@ -107,7 +107,7 @@ static void signals(void **state)
 	pthread_t t;
 
 	own_pid = getpid();
-	setpgid(0, 0); /* fails if it already leads its group */
+	setpgid(0, 0); /* fails harmlessly if the process already leads its group */
 	sigaction(SIGUSR1, &sa, &old);
 	assert_int_equal(pthread_create(&t, NULL, signals_group, NULL), 0);
 	for (int i = 0; i < 60; i++) {

@@ -54,7 +54,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* Checks that it has exited with success and left nothing in the folder. */
+/* Checks that the assembler has exited with success and left nothing in the folder. */
 static int end(void **state)
 {
 	int status;
@@ -197,7 +197,8 @@ static void other_messages_do_no_harm(void **state)
 			close(fds[i]);
 	}
 	stage(paths, &len);
-	assert_int_equal(ask(GOOD, strlen(GOOD), paths, len - 1), ASSEMBLER_DONE); /* no NUL */
+	/* sent without the final NUL */
+	assert_int_equal(ask(GOOD, strlen(GOOD), paths, len - 1), ASSEMBLER_DONE);
 	assert_false(there("kept"));
 	assert_true(there("tmp"));
 	assert_int_equal(ask(GOOD, strlen(GOOD), paths, len), ASSEMBLER_DONE);

@@ -27,7 +27,7 @@
 
 static char home[] = "/tmp/heddle-cache-XXXXXX", folder[64];
 
-static unsigned says; /* lines of the shim */
+static unsigned says; /* number of lines that the shim printed */
 
 void shim_say(const char *text, const char *more)
 {
@@ -111,7 +111,7 @@ static void under_its_name(void **state)
 	assert_false(has(1, "two"));
 	assert_false(has(1, "one"));
 	assert_false(has(2, "one"));
-	/* It is made anew. */
+	/* The file is written anew. */
 	put(1, "one");
 	assert_true(has(1, "one"));
 }
@@ -143,7 +143,7 @@ static void others_may_write(void **state)
 	assert_int_equal(access(path_of(2), F_OK), -1);
 	assert_int_equal(chmod(folder, 0720), 0);
 	assert_false(has(1, "one"));
-	assert_int_equal(says, 1); /* once */
+	assert_int_equal(says, 1); /* reported once */
 	assert_int_equal(chmod(folder, 0755), 0);
 	assert_true(has(1, "one"));
 	if (geteuid() == 0) {
@@ -227,7 +227,7 @@ static void takes_what_it_may(void **state)
 		put(i, text);
 		used(path_of(i), 100 - (time_t)i);
 	}
-	assert_true(has(0, text)); /* the oldest is used again */
+	assert_true(has(0, text)); /* the oldest file is used again */
 	snprintf(path, sizeof(path), "%s/notes-of-mine", folder);
 	close(open(path, O_CREAT | O_WRONLY, 0600));
 	used(path, 1000);
@@ -270,7 +270,7 @@ static void unfinished(void **state)
 	close(open(path, O_CREAT | O_WRONLY, 0600));
 	fd = folder_open(folder);
 	folder_trim(fd, 1 << 20);
-	assert_int_equal(access(path, F_OK), 0); /* it may still be being written */
+	assert_int_equal(access(path, F_OK), 0); /* a recent file may still be being written */
 	used(path, 48);
 	folder_trim(fd, 1 << 20);
 	assert_int_equal(access(path, F_OK), -1);
@@ -299,7 +299,7 @@ static void opens(void *arg)
 {
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	*(bool *)arg = fd == 3; /* it sees none of the program's descriptors */
+	*(bool *)arg = fd == 3; /* the thread sees none of the program's descriptors */
 	sem_post(&inside);
 	sem_wait(&over);
 	close(fd);

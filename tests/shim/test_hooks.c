@@ -57,7 +57,7 @@ static const struct known {
 #undef CU_FN
 };
 
-static const char *const endings[] = {"", "_ptsz", "_ptds"}; /* by enum hook_own */
+static const char *const endings[] = {"", "_ptsz", "_ptds"}; /* indexed by enum hook_own */
 
 static const struct hook *find(const char *symbol)
 {
@@ -108,7 +108,7 @@ static bool is_old(const char *symbol)
 	char newer[128];
 
 	if (!strcmp(symbol, "cuGraphInstantiate") || !strcmp(symbol, "cuCtxDetach"))
-		return true; /* their successors have other names */
+		return true; /* the newer functions have other names */
 	snprintf(newer, sizeof(newer), "%s_v2", symbol);
 	return find(newer) != NULL;
 }

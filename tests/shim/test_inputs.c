@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#define AT 0x7f0000000000ull /* an allocation of `bytes` */
+#define AT 0x7f0000000000ull /* address of an allocation of `bytes` */
 
 struct cu_api cu;
 static uint64_t bytes;
@@ -81,11 +81,11 @@ static void kinds(void **state)
 	add_word((uint32_t)-7);
 	add_float(0.001f);
 	add_float(1e9f);
-	add(params, 24); /* a structure */
+	add(params, 24); /* adds a structure */
 	add_long(3000000000);
 	add_long(5);
 	add(&real, sizeof(real));
-	add_long(AT + 5000); /* of nothing */
+	add_long(AT + 5000); /* not in any allocation */
 	add(&(uint16_t){300}, 2);
 	add(&(uint8_t){9}, 1);
 	inputs_of(&form, params, got);
@@ -135,7 +135,7 @@ static void rarely_asked(void **state)
 	inputs_of(&form, params, got);
 	assert_true(got[0] == 64 && got[1] == 64);
 	assert_int_equal(asked, 4);
-	/* Another address. */
+	/* Another address in the allocation. */
 	memcpy(params, &(uint64_t){AT + 16}, 8);
 	inputs_of(&form, params, got);
 	assert_int_equal(asked, 5);

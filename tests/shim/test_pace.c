@@ -206,7 +206,7 @@ static void forms_are_tried_again(void **state)
 	bool settled;
 
 	launch(&slow, &p[0], &settled);
-	pace_learn(&p[1], 1, 20 * 1000000, 100000, MIN_NS); /* ten times as long */
+	pace_learn(&p[1], 1, 20 * 1000000, 100000, MIN_NS); /* takes ten times as long */
 	for (unsigned i = 0; i < 1000; i++) {
 		bool one = pace_prefers_second(&p[0], 1000, &p[1], 1000, 0),
 		     retry = pace_form_retry(&p[0], &p[1]) != 0;

@@ -18,9 +18,9 @@ static struct session session;
 /* A simulated SM, and its driver's answers. */
 static struct {
 	int shared, reserved, unit, most_of_block, by_threads;
-	int limit, fixed; /* of the function: dynamic and static shared memory */
+	int limit, fixed; /* the function's dynamic (limit) and static (fixed) shared memory */
 	bool refuses;     /* does not raise the limit */
-	bool by_two;      /* blocks come in pairs */
+	bool by_two;      /* blocks are allocated in pairs */
 } sm;
 static struct form form;
 
@@ -61,7 +61,7 @@ static CUresult device_get(int *value, CUdevice_attribute which, CUdevice device
 	return CUDA_SUCCESS;
 }
 
-/* As an H100's. */
+/* Sets the limits of an H100. */
 static int begin(void **state)
 {
 	(void)state;
@@ -112,12 +112,12 @@ static void all_counts(void **state)
 		assert_int_equal(p.counts, 0xfffe);
 		check(&p, given[i]);
 	}
-	/* Whole SMs of 32 blocks. */
+	/* An SM holds 32 blocks. */
 	sm.by_threads = 32;
 	pads_find(&session, &form, 32, 0, &p);
 	assert_int_equal(p.counts, 0xfffffffeu);
 	check(&p, 0);
-	/* At most two blocks fit in any case. */
+	/* With 100 KiB of its own, a block fits at most twice. */
 	pads_find(&session, &form, 128, 100 * KIB, &p);
 	assert_int_equal(p.fit, 2);
 	assert_int_equal(p.counts, 2);
@@ -152,7 +152,7 @@ static void expect(const struct pads *p, uint32_t quota, uint32_t n, uint32_t le
 	assert_int_equal(args.least + args.more, most);
 }
 
-/* Counts 2, 3, 4 and 6 of 8. */
+/* A grid with counts 2, 3, 4 and 6 of 8. */
 static void quotas(void **state)
 {
 	struct pads p = {.counts = 0x5c, .fit = 8}, none = {.fit = 8};
@@ -172,7 +172,7 @@ static void quotas(void **state)
 	assert_int_equal(pads_least(q, 4), 0);
 	q[1] = 7;
 	q[2] = 3;
-	q[4] = 1; /* no SM of this device */
+	q[4] = 1; /* an SM that the device lacks */
 	assert_int_equal(pads_least(q, 4), 3);
 }
 

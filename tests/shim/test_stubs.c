@@ -67,7 +67,8 @@ static void proc_address(void **state)
 	assert_ptr_equal(fn, sym("cuLaunchKernel"));
 	assert_int_equal(get("cuLaunchKernel", &fn, 12000, 2, NULL), CUDA_SUCCESS);
 	assert_ptr_equal(fn, sym("cuLaunchKernel_ptsz"));
-	/* Its address differs from the fake's export: it is recognized by name and version. */
+	/* cuMemFree's address differs from the fake's export: the shim recognizes it by name and
+	 * version. */
 	assert_int_equal(get("cuMemFree", &fn, 12000, 0, NULL), CUDA_SUCCESS);
 	assert_ptr_equal(fn, sym("cuMemFree_v2"));
 	assert_int_equal(get("cuNothing", &fn, 12000, 0, NULL), CUDA_ERROR_NOT_FOUND);
@@ -149,7 +150,7 @@ static void set_folders(const char *dir, const char *folder)
 static const struct init_case {
 	const char *folder;
 	int errors[4], inits, result;
-	bool without; /* MPS in the end */
+	bool without; /* MPS is off in the end */
 } init_cases[] = {
 	{"mps-pipe", {0}, 1, 0, false}, {"mps-pipe", {805}, 2, 0, false},
 	{"mps-pipe", {807, 805}, 3, 0, true}, {"mps-pipe", {809, 809, 809}, 3, 0, true},

@@ -35,7 +35,7 @@ done
 # Blocks of a grid of another size may do more or less work: the measurements do not apply to them.
 larger=$(launches_of grant waits 15 1024 60)
 [ "$larger" -gt 0 ] || fail "what small grids have taught is taken for large ones"
-rm -rf "$dir/cache" # also stored for a program with two launches
+rm -rf "$dir/cache" # a program with two launches stores its measurements, too
 start grant
 same waits 1 64 60
 stop

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
-"""Reads names of object files from standard input and prints the circles among them that no row of
-the table allows (circles.sh). One program or library is looked at a time: two programs may each
-define a symbol of the same name."""
+"""Reads names of object files from standard input and prints the cycles among them that no row of
+the table allows (circles.sh). Handles one program or library at a time, because two programs may
+define symbols with the same name."""
 
 import os
 import re
@@ -11,12 +11,12 @@ import sys
 
 
 def folder(target):
-    """src/cli/heddle.p, src/shim/libcuda.so.1.p: the target's folder, and its objects' source."""
+    """Returns the folder of a target such as src/cli/heddle.p, and that of its sources."""
     return os.path.dirname(os.path.dirname(target)), os.path.dirname(target)
 
 
 def source(obj):
-    """The source file of an object, relative to the tree, without its ending."""
+    """Returns the source file of an object, relative to the tree, without its extension."""
     where, _ = folder(obj)
     name = re.sub(r"\.(c|S|cc)\.o$", "", os.path.basename(obj))
     name = name.replace("meson-generated_.._", "generated/")
@@ -26,7 +26,7 @@ def source(obj):
 
 
 def named(where, name, root):
-    """Meson writes "_" for "/" in names of objects: finds the file that was meant."""
+    """Meson replaces "/" by "_" in names of objects; returns the real file."""
     parts = name.split("_")
     best = name
     for cut in range(len(parts)):
@@ -38,7 +38,7 @@ def named(where, name, root):
 
 
 def read_objects(objects, root):
-    """Symbols that each file defines and needs, by program or library."""
+    """Returns the symbols that each file defines and needs, by program or library."""
     out = subprocess.run(["nm", "-A", "-g"] + objects, stdout=subprocess.PIPE, check=True,
                          universal_newlines=True).stdout
     files = {}
@@ -54,7 +54,7 @@ def read_objects(objects, root):
 
 
 def edges_of(files):
-    """For each file the files whose symbols it needs, with one of the symbols."""
+    """Returns for each file the files whose symbols it needs, with one of the symbols."""
     defined = {}
     for obj, (name, own, _) in files.items():
         for symbol in own:

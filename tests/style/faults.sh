@@ -29,7 +29,7 @@ awk '
 		print name, suites ~ /[":]full"/ ? "full" : suites == "none" ? "none" : "quick"
 	}
 }' "$intro" >"$tmp/tests"
-# A build without cmocka lacks most of them.
+# A build without cmocka lacks most of the tests.
 grep -q '^base ' "$tmp/tests" || { echo "skipped: built without cmocka"; exit 77; }
 find tests -type f ! -path "$list" -exec cat {} + | LC_ALL=C tr -cs 'A-Za-z0-9_-' '\n' | LC_ALL=C sort -u >"$tmp/words"
 {

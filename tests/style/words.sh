@@ -10,7 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$(dirname "$0")/lib.sh"
 : "${WORDS:=$here/words.txt}"
 
-# text FILE...: each paragraph and each comment as one line, FILE:LINE and a tab before it.
+# text FILE...: prints each paragraph and each comment as one line, after FILE:LINE and a tab.
 text() {
 	xargs -r awk '
 	function flush() {

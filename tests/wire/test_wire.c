@@ -193,7 +193,7 @@ static void malformed(void **state)
 	assert_int_equal(wire_check(&bad, sizeof(bad)), -EBADMSG);
 	bad.head.type = WIRE_END + 1;
 	assert_int_equal(wire_check(&bad, sizeof(bad)), -EBADMSG);
-	bad.head.type = WIRE_ROW; /* known, of another size */
+	bad.head.type = WIRE_ROW; /* a known type with another size */
 	assert_int_equal(wire_check(&bad, sizeof(bad)), -EBADMSG);
 	bad = h;
 	memset(bad.name, 'x', sizeof(bad.name)); /* no NUL */
@@ -294,7 +294,7 @@ static void last_words(void **state)
 		assert_int_equal(wire_send(s[0], &q, NULL, 0), 0);
 		if (answered)
 			assert_int_equal(wire_send(s[1], &m, NULL, 0), 0);
-		close(s[1]); /* with the question unread */
+		close(s[1]); /* closes with the request unread */
 		if (answered) {
 			assert_int_equal(
 				wire_recv(s[0], &got, sizeof(got), NULL, 0, NULL), sizeof(got));

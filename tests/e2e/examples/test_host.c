@@ -37,7 +37,7 @@ static void bounds(void **state)
 	ex_check_bound(&v, got, want, 3, 2e-5, 1.0);
 	assert_int_equal(v.wrong, 1);
 	struct ex_verdict nan = {0};
-	got[1] = NAN; /* as in an element that was never written */
+	got[1] = NAN; /* the value of an element that was never written */
 	ex_check_bound(&nan, got, want, 3, 2e-5, 1.0);
 	assert_int_equal(nan.wrong, 1);
 }
