@@ -8,10 +8,10 @@
 
 #include "front/cli.h"
 
-/* The program in heddle's folder that runs the rows. */
+/* The program in heddle's folder that runs the rows (verbs) of heddle bench. */
 #define LAB_PROGRAM "heddle-bench"
 
-/* The functions that run the rows. They return the exit status. */
+/* The functions that run the rows, one for each paper. They return the exit status. */
 int lab_preempt(struct cli *c); /* FLEP */
 int lab_share(struct cli *c);   /* SiM */
 int lab_merge(struct cli *c);   /* KernelMerge */

@@ -39,13 +39,13 @@ static double high_ns(const struct bench_case *c, enum arrangement k)
 	return c->by[k].of[1].median_ns;
 }
 
-/* 0: the one to compare with did not run. */
+/* Returns 0 if the case did not run under MPS, the baseline. */
 static double speedup_of(const struct bench_case *c, enum arrangement k)
 {
 	return c->by[MPS].n ? high_ns(c, MPS) / high_ns(c, k) : 0;
 }
 
-/* Why its figures are no result, or NULL. */
+/* Returns why the case's figures are too noisy to count as a result, or NULL if they are not. */
 static const char *find_noise(const struct cases *cs, const struct bench_case *c,
 	enum arrangement k, char *buf, size_t size)
 {
@@ -120,7 +120,7 @@ static void show_table(struct cases *cs, enum case_kind kind, const char *key, c
 	sheet_end(&s);
 }
 
-/* ---- figure 8 ---- */
+/* ---- figure 8: pairs without a delay ---- */
 
 static double ideal_mean(const struct cases *cs, enum case_kind kind, double delay)
 {
@@ -200,7 +200,7 @@ void cases_show_pairs(struct cases *cs)
 	sheet_end(&s);
 }
 
-/* ---- figure 9 ---- */
+/* ---- figure 9: pairs with a delay ---- */
 
 static void sum_up_delay(struct cases *cs, struct sheet *s, double delay)
 {

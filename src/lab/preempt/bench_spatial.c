@@ -26,7 +26,7 @@ struct spatial {
 	unsigned n_pairs;
 };
 
-/* ---- measuring ---- */
+/* ---- measuring the pairs ---- */
 
 static unsigned count_lows(const struct bench *b)
 {
@@ -131,7 +131,7 @@ static int measure_group(struct spatial *sp, unsigned first, unsigned n)
 	return r;
 }
 
-/* ---- showing ---- */
+/* ---- showing the tables ---- */
 
 static void show_lows(struct spatial *sp)
 {
@@ -166,7 +166,7 @@ static void show_lows(struct spatial *sp)
 	sheet_end(&s);
 }
 
-/* noisy: how many of the pairs are. */
+/* noisy is the number of noisy pairs. */
 static void show_lost(struct bench *b, const struct lost *l, unsigned noisy)
 {
 	static const char *const key[LOST_FORMS] = {"", "", "temporal_total", "spatial_total"};
