@@ -40,7 +40,7 @@ static void say_kernel(
 
 struct check {
 	struct json j;
-	unsigned n; /* kernels and errors of the file so far */
+	unsigned n; /* number of kernels and errors of the file so far */
 };
 
 static int check_module(struct cli *c, struct cli_ptx *f, void *user)

@@ -11,8 +11,9 @@
 #include "wire/wire.h"
 
 struct listing {
-	VEC(struct wire_row) rows; /* as the daemon sends them: a tenant, its launches */
-	bool failed;               /* out of memory: some are missing */
+	/* in the order in which heddled sends them: a tenant, then its launches */
+	VEC(struct wire_row) rows;
+	bool failed; /* memory ran out, so some rows are missing */
 };
 
 /* Writes the launch counts for each outcome, and the key "reasons" (wire_reasons_json), into the
@@ -29,7 +30,7 @@ void listing_finish(struct listing *l);
 void listing_text(const struct listing *l, unsigned columns, struct strbuf *out);
 /* Writes the key "tenants" with an array of the listing's tenants into the open JSON object. */
 void listing_json(const struct listing *l, struct json *j);
-/* The key in a verb's help. */
+/* Describes the key "tenants", for the help of verbs. */
 #define LISTING_JSON                                                                               \
 	"tenants, an array of tenant, pid, uid, user, priority (high, normal, low, or a number), " \
 	"weight, share_wanted and share_had (percent of the device's time; null: no policy of "    \

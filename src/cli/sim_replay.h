@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle sim --replay. */
+/* Implements heddle sim --replay. */
 #ifndef HEDDLE_CLI_SIM_REPLAY_H
 #define HEDDLE_CLI_SIM_REPLAY_H
 
