@@ -154,7 +154,7 @@ static void draw_help(void)
 	getch();
 }
 
-/* Returns the first line to show after a key. */
+/* Returns the first line to show after the user presses key. */
 static int move_first(int first, int key)
 {
 	switch (key) {

@@ -21,8 +21,9 @@ struct listing {
 void listing_json_launches(const uint64_t launched[WIRE_REASONS], struct json *j);
 /* Adds a row that heddled sent; user is the listing. For ask_list. */
 void listing_add(void *user, const struct wire_row *row);
-/* Asks heddled for a listing, which is all zeros before the call. socket: as for ask_list, whose
- * errors it returns, or -ENOMEM. Call listing_finish after an error, too. */
+/* Asks heddled for its tenants and launches. *ret must be all zeros before the call, and socket is
+ * as for ask_list. Returns 0, an error of ask_list, or -ENOMEM. Call listing_finish even after an
+ * error. */
 int listing_ask(const char *socket, struct listing *ret);
 void listing_finish(struct listing *l);
 /* Formats the listing as lines that are at most `columns` wide (0: no limit). Leaves out table

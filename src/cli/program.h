@@ -16,12 +16,13 @@ struct program {
 	bool is_dynamic; /* a loader starts it, and usually reads LD_LIBRARY_PATH */
 	/* the loader ignores LD_LIBRARY_PATH for this user: setuid, setgid, or with capabilities */
 	bool is_privileged;
-	char interpreter[64];    /* a script's interpreter, as named in its first line; "": none */
-	bool needs_libcuda;      /* DT_NEEDED lists libcuda.so.1 */
-	const char *libcudart;   /* name of the shared CUDA runtime that it needs; NULL: none */
-	bool has_static_cudart;  /* carries the runtime's wrappers */
-	bool names_libcuda;      /* contains the name, as dlopen needs it */
-	bool names_libcuda_path; /* contains the name with a folder before it */
+	char interpreter[64];   /* a script's interpreter, as named in its first line; "": none */
+	bool needs_libcuda;     /* DT_NEEDED lists libcuda.so.1 */
+	const char *libcudart;  /* name of the shared CUDA runtime that it needs; NULL: none */
+	bool has_static_cudart; /* contains NVIDIA's CUDA runtime, linked statically */
+	/* contains the string "libcuda.so.1", which a program passes to dlopen */
+	bool names_libcuda;
+	bool names_libcuda_path;             /* contains that name with a folder before it */
 	struct image_bytes dynamic, strings; /* its dynamic section; the names in that section */
 	/* DT_RPATH and DT_RUNPATH; NULL if absent. rpath is also NULL if there is a runpath,
 	 * because the loader then ignores it. */

@@ -7,7 +7,7 @@
 
 #include "base/diag.h"
 
-/* What is missing in a log. */
+/* Counts of launches and devices whose data is missing in an event log. */
 struct recorded_gaps {
 	uint64_t unended; /* launches that had not ended; left out of the trace */
 	/* launches that ended without a measured time; left out of the trace */

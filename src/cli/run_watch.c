@@ -100,7 +100,7 @@ static void close_socket(struct watch *w)
 	VEC_FREE(&w->tenants);
 }
 
-/* Reads one waiting report. Returns false if none is waiting. */
+/* Reads one report that waits on the socket. Returns false if there is none. */
 static bool read_report(struct watch *w)
 {
 	int sock = accept4(w->listener, NULL, NULL, SOCK_CLOEXEC), fd = -1, r;

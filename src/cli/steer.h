@@ -22,8 +22,9 @@ int steer_shim(const struct cli *c);
 /* Returns whether the program's file shows that its loader would bypass the shim, and writes the
  * reason to ret_why. */
 bool steer_obstacle(const struct cli *c, char ret_why[STEER_WHY]);
-/* Returns what to do without a driver. That is --device cpu, which must come before the program: a
- * program may have an option of this name, too. The text may be in buf. */
+/* Returns a hint for a machine without a driver: use --device cpu. If the program's own arguments
+ * include --device, the hint is written to buf, and says that heddle's options come before the
+ * program. */
 const char *steer_to_virtual(const struct cli *c, char buf[STEER_WHY]);
 /* Explains a failed exec. If the file, or a file of this name in the current folder, is not a
  * program but needs to be built or run in another way, writes what it is and what to do, and

@@ -62,8 +62,8 @@ struct cli_verb {
 	int (*on_option)(struct cli *c, const struct cli_option *o, const char *value);
 	unsigned flags;
 	int (*run)(struct cli *c);
-	/* The program in heddle's folder that runs this verb, as "heddle-bench"; run is NULL then. NULL:
-	 * this program runs it. */
+	/* The name of the program in heddle's folder that runs this verb, such as "heddle-bench";
+	 * run is then NULL. NULL: this program runs the verb. */
 	const char *program;
 };
 
@@ -124,9 +124,9 @@ void cli_emit(struct cli *c);
 /* Reads a whole file, or standard input if path is "-". The caller frees *ret_text. Returns 0, or
  * CLI_FAILED after it reports the error. */
 int cli_read_file(const struct cli *c, const char *path, char **ret_text, size_t *ret_len);
-/* Checks before long work that the file can be written at its end: its folder exists and this user may
- * write there. path NULL: nothing to check. Returns CLI_OK, or CLI_FAILED after it reports the error,
- * with the hint. */
+/* Checks, before long work, that its result can be written to the file: the folder exists, and this
+ * user may write there. path NULL: checks nothing. Returns CLI_OK, or CLI_FAILED after it reports
+ * the error, with the hint. */
 int cli_will_write(const struct cli *c, const char *path, const char *hint);
 /* Checks the same for any file in an existing folder. */
 int cli_will_write_in(const struct cli *c, const char *folder, const char *hint);
@@ -168,7 +168,7 @@ const struct cli_verb *cli_find_verb(int argc, char **argv, int *ret_words);
 /* Runs a verb with argv, the arguments after its name, and prints its output. Returns the exit
  * status. */
 int cli_run_verb(const struct cli_verb *v, int argc, char **argv);
-/* Prints what is left of c->out. Returns status, or CLI_FAILED after it reports that standard output
+/* Prints the rest of c->out. Returns status, or CLI_FAILED after it reports that standard output
  * could not be written, as on a full disk. */
 int cli_finish(struct cli *c, int status);
 /* Parses argv, the arguments after the verb, into c. Returns 0, CLI_USAGE after it reports an

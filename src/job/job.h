@@ -18,7 +18,7 @@ struct job_options {
 	/* preemptible form: number of workers, blocks for each claim, and more */
 	struct host_steering steering;
 	bool check;      /* compare with the recorded launch's result (spec is a recording) */
-	unsigned repeat; /* runs, each with freshly filled buffers; at least 1 */
+	unsigned repeat; /* number of runs, each with freshly filled buffers; at least 1 */
 };
 
 struct job_result {

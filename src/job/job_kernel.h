@@ -44,8 +44,8 @@ int job_kernel_read(struct cli *c, const struct spec *spec, size_t room, struct 
 void job_kernel_finish(struct job_kernel *k);
 
 /* Loads k's PTX, or PTX that was rewritten from it (NUL-terminated), so that the kernel can be
- * launched as its specification says. Some buffers are variables of the kernel's module. From then
- * on they are those of the newly loaded module. */
+ * launched as its specification says. Buffers that are variables of the kernel's module then refer
+ * to the newly loaded module. */
 int job_kernel_load(struct job_kernel *k, const struct host_device *d, const char *ptx,
 	CUmodule *ret_module, CUfunction *ret_fn);
 /* Fills the buffers with their initial contents and writes their addresses to the parameters.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finding, unpacking and parsing PTX for the ptx verbs. */
+/* Finds, unpacks and parses PTX for the ptx verbs. */
 #include "job/ptx_file.h"
 #include "base/demangle.h"
 #include "base/text.h"
@@ -222,10 +222,10 @@ int cli_ptx_walk(struct cli *c, const char *path, cli_ptx_fn *fn, void *user)
 	return w.status;
 }
 
-/* ---- the PTX of one kernel ---- */
+/* ---- finding the PTX of one kernel ---- */
 
 struct choice {
-	const char *kernel; /* as the user wrote it */
+	const char *kernel; /* the name as the user wrote it */
 	bool exact;         /* a kernel has this name as its symbol */
 	char *text;         /* PTX of the chosen kernel; NULL: none found yet */
 	size_t len;

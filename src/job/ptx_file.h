@@ -13,7 +13,7 @@ struct cli_ptx {
 	const char *path; /* as given on the command line */
 	const char *name; /* name to show: the path, and for PTX inside a file also "(sm_75 #2)" */
 	unsigned entry;   /* index of the PTX within the file, from 1; 0: the file is PTX */
-	uint32_t arch;    /* 75 for sm_75; 0: not known */
+	uint32_t arch;    /* 75 for sm_75; 0: unknown */
 	const char *text;
 	size_t len;
 	struct arena arena; /* memory of the diagnostics */

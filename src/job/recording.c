@@ -93,7 +93,7 @@ int recording_each(
 /* ---- finding the launch that the user names ---- */
 
 struct search {
-	const char *kernel; /* NULL: any */
+	const char *kernel; /* NULL: any kernel */
 	struct arena *arena;
 	struct recording found;
 	unsigned n_found, n;

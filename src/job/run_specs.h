@@ -37,8 +37,8 @@ struct corun_difference {
 struct corun_result {
 	char device_name[128];
 	uint32_t n_sms, registers;  /* registers: on each SM */
-	struct host_times times;    /* of the run with the median time */
-	uint32_t fit[CORUN_MAX];    /* blocks of the plain kernel that fit one SM at once */
+	struct host_times times;    /* times of the run with the median duration */
+	uint32_t fit[CORUN_MAX];    /* number of blocks of the plain kernel that fit on an SM */
 	uint64_t blocks[CORUN_MAX]; /* number of blocks in the plain kernel's grid */
 	struct pass_woven woven;    /* only for HOST_WAY_WEAVE */
 	/* only for HOST_WAY_MERGE; for fused kernels, per_sm and workers are numbers of blocks */

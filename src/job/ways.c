@@ -318,7 +318,7 @@ static int add_partitions(struct ways *t)
 	return r;
 }
 
-/* ---- measuring ---- */
+/* ---- measuring the ways ---- */
 static int measure_way(struct ways *t, struct way *w, bool warm)
 {
 	struct host_times times;
@@ -493,7 +493,7 @@ int ways_measure(struct ways *t)
 	return r == CLI_OK ? go_through(t) : r;
 }
 
-/* ---- choosing ---- */
+/* ---- choosing the best way ---- */
 static int by_median(const void *a, const void *b)
 {
 	const struct way *x = a, *y = b;

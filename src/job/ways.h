@@ -29,7 +29,7 @@ struct way {
 struct ways {
 	struct cli *c;
 	struct arena *arena;
-	const char *label; /* put before progress messages; NULL: none */
+	const char *label; /* prefix of progress messages; NULL: none */
 	/* the kernels, opened with expected results if results are to be checked */
 	struct corun *x;
 	unsigned n;      /* number of kernels */

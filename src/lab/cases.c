@@ -96,7 +96,7 @@ struct figures cases_figures(const struct cases *cs, const struct bench_case *c,
 	return f;
 }
 
-/* ---- measuring ---- */
+/* ---- measuring the cases ---- */
 
 static struct crew_member *enlist_program(
 	struct cases *cs, struct crew *crew, const struct bench_case *c, unsigned i)

@@ -17,7 +17,7 @@ enum case_kind {
 	CASE_PAIR,
 	CASE_DELAYED, /* like CASE_PAIR, but the second program launches after a delay */
 	CASE_EQUAL,   /* like CASE_PAIR, but both programs have the same priority */
-	CASE_TRIPLET, /* a large input, then two small ones, all at equal priority */
+	CASE_TRIPLET, /* a program with large input, then two small ones, all at equal priority */
 	/* like CASE_TRIPLET, but the shorter one of the small programs launches first */
 	CASE_REORDERED,
 	CASE_ARRIVING, /* two programs of equal priority: the second launches after a delay */

@@ -85,7 +85,7 @@ struct stage_run {
 	unsigned rounds;
 	double delay_us;   /* from the start of low's kernel to high's launch */
 	bool runtime;      /* use the programs that are built on the runtime API */
-	const char *check; /* "each", "last" or "none" */
+	const char *check; /* which rounds' results are checked: "each", "last" or "none" */
 	int timeout_ms;
 	bool equal; /* both tenants have priority normal */
 };

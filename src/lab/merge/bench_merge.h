@@ -88,7 +88,7 @@ int merge_open(
 	struct merge_bench *b, struct arena *a, const struct merge_pair *p, struct corun **ret);
 const char *merge_pair_name(const struct merge_pair *p, char *buf, size_t size);
 
-/* ---- the parts ---- */
+/* ---- the benchmark's parts ---- */
 int merge_alone(struct merge_bench *b); /* bench_merge_cost.c: each unmodified kernel alone */
 /* bench_merge_cost.c: one kernel in the scheduler (figure 5) */
 int merge_overhead(struct merge_bench *b);

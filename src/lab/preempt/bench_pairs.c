@@ -236,7 +236,7 @@ static void sum_up_delay(struct cases *cs, struct sheet *s, double delay)
 	sheet_row_end(s);
 }
 
-/* Shows each delay once: the delays of the first pair. */
+/* Shows the mean for each delay once. All pairs have the delays of the first pair. */
 static void sum_up_delays(struct cases *cs, struct sheet *s)
 {
 	const struct bench_case *first = NULL;

@@ -143,7 +143,7 @@ static const char *set_names(const struct share_set *s, char *buf, size_t size)
 	return buf;
 }
 
-/* ---- measuring ---- */
+/* ---- measuring the sets ---- */
 
 static uint64_t window_of(const struct bench *b)
 {

@@ -27,7 +27,7 @@ enum share_arrangement {
 	SHARE_MPS, /* on the virtual GPU: the unmodified programs, without MPS */
 	/* MPS client priorities: the program that arrives second has high priority */
 	SHARE_MPS_PRIORITY,
-	SHARE_WORKERS, /* preemptible forms, heddled with the policy none */
+	SHARE_WORKERS, /* preemptible forms, under a heddled with policy none */
 	SHARE_GREEDY,
 	SHARE_PROFILED, /* policy greedy that knows the profiles of heddle profile */
 	SHARE_PREDICT,  /* policy greedy that asks the pair model first */

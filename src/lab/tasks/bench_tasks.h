@@ -70,12 +70,12 @@ int tasks_empty(struct tasks_bench *b, unsigned n, json_t **ret);
 /* The stages of a task between the host's spawn and its end as the host sees it. */
 enum tasks_leg {
 	/* from the start of the scheduler warp's work on the task until each warp of the task has
-	 * been given its command word */
+	 * its command word */
 	TASKS_PLACED,
 	TASKS_BEGUN, /* until a warp of the task has read its command word */
 	TASKS_ENDED,
-	TASKS_FENCED, /* until its output is visible to the host */
-	TASKS_REST,   /* the host's part, and the transfers over the bus */
+	TASKS_FENCED, /* until the task's output is visible to the host */
+	TASKS_REST,   /* work on the host, and transfers over the bus */
 	TASKS_LEGS
 };
 /* Measures n tasks one after another. ret_us receives n sorted times in us, each from before the

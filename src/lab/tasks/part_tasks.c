@@ -244,7 +244,7 @@ static unsigned show_programs(struct tasks_bench *b, struct json *j)
 	return wrong;
 }
 
-/* ---- measuring ---- */
+/* ---- measuring the tasks ---- */
 
 static int run_empty(struct tasks_bench *b)
 {
