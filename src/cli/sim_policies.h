@@ -17,8 +17,8 @@ struct sim_policies {
 };
 
 /* Finds the policy of this name (policies.def), or loads the file if the name has a slash. Options
- * are those of --policy-options. Returns NULL after it reports an error. ps: a struct
- * sim_policies. */
+ * are those of --policy-options. Returns NULL after it reports an error. ps is a
+ * struct sim_policies. */
 const struct sched_policy *sim_policies_find(void *ps, const char *name);
 void sim_policies_finish(struct sim_policies *ps);
 /* Sets the simulation that is running, which messages name; NULL: none. */

@@ -28,8 +28,8 @@ typedef void ask_profile_fn(
 	void *user, const struct wire_kernel *kernel, const struct wire_shape *shape);
 int ask_profile(const char *socket, ask_profile_fn *fn, void *user);
 /* Sets a tenant's priority and weight. Returns -ESRCH if there is no such tenant, and -EPERM if the
- * tenant belongs to another user. */
-/* Priority WIRE_AS_IT_IS and weight 0 leave the tenant's value unchanged. */
+ * tenant belongs to another user. Priority WIRE_AS_IT_IS and weight 0 leave the tenant's value
+ * unchanged. */
 int ask_set(const char *socket, uint32_t tenant, int priority, uint32_t weight);
 /* Explains, in *ret, an error that one of these functions returned. */
 void ask_explain(const char *socket, int error, struct wire_unreached *ret);

@@ -208,8 +208,8 @@ static uint64_t device_limit(const struct host_device *d, CUdevice_attribute whi
 	return host_attribute(&d->cu, d->device, which);
 }
 
-/* Compares a shape with the limits of the device and of the kernel, because the driver's answer to a
- * launch beyond them names none. */
+/* Compares a shape with the limits of the device and of the kernel. The driver refuses a launch
+ * beyond a limit, too, but its error does not name the limit. */
 static int check_shape(const struct job_kernel *k, const struct host_device *d, CUfunction fn)
 {
 	const struct host_shape *s = &k->spec->shape;

@@ -72,8 +72,8 @@ static int refuse_text(struct strbuf *err, const char *text, const char *why)
 	return -EINVAL;
 }
 
-/* Parses a whole number: as C writes it, or a decimal one with a unit, such as "64K" or "-1k". Stores
- * the magnitude and the sign. Returns false for any other text. */
+/* Parses a whole number: as C writes it, or a decimal one with a unit, such as "64K" or "-1k".
+ * Stores the magnitude and the sign. Returns false for any other text. */
 static bool parse_whole(const char *text, uint64_t *ret, bool *ret_minus)
 {
 	const char *digits = text + (*text == '-' || *text == '+'), *end;

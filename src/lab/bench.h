@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Data and functions that the parts with example programs share: the parts of heddle bench preempt,
- * and heddle bench share. Each part measures rows (samples.h), and then writes its tables (sheet.h) into
- * the JSON object that is open. */
+ * and heddle bench share. Each part measures rows (samples.h), and then writes its tables (sheet.h)
+ * into the JSON object that is open. */
 #ifndef HEDDLE_BENCH_H
 #define HEDDLE_BENCH_H
 

@@ -63,8 +63,8 @@ struct cases {
 /* Returns true if cases of this kind run in arrangement k, and this device supports the
  * arrangement. */
 bool cases_run_in(const struct cases *cs, enum case_kind kind, unsigned k);
-/* Begins with an empty list of cases. Returns CLI_OK or CLI_FAILED. */
-/* The caller owns table, which must outlive *ret. max is the maximum number of cases. */
+/* Begins with an empty list of cases; max is the maximum number of cases. The caller owns table,
+ * which must outlive *ret. Returns CLI_OK or CLI_FAILED. */
 int cases_begin(struct bench *b, const struct cases_table *table, unsigned max, struct cases *ret);
 /* Adds a case of n programs, and returns it. The caller must not add more than max cases. */
 struct bench_case *cases_add(struct cases *cs, enum case_kind kind, unsigned n);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The parts of the laboratory, heddle-bench. Each part repeats the measurements of one paper on this
- * device: it has a row (row_NAME.c) and a function that runs it (part_NAME.c). */
+/* The parts of the laboratory, heddle-bench. Each part repeats the measurements of one paper on
+ * this device: it has a row (row_NAME.c) and a function that runs it (part_NAME.c). */
 #ifndef HEDDLE_LAB_H
 #define HEDDLE_LAB_H
 

@@ -13,9 +13,9 @@
 #include "front/child.h"
 #include "front/cli.h"
 
-/* The shim needs this many launches to find a kernel's best form and number of blocks for each claim
- * (src/shim/pace.c). Benchmarks make them first, where heddle manages a kernel on a GPU, and do not
- * count them. Their JSON has the number as warm_rounds. */
+/* The shim needs this many launches to find a kernel's best form and number of blocks for each
+ * claim (src/shim/pace.c). Benchmarks make them first, where heddle manages a kernel on a GPU, and
+ * do not count them. Their JSON has the number as warm_rounds. */
 #define STAGE_SEARCH_ROUNDS 14
 
 struct stage_spec {

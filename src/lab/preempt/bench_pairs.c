@@ -138,8 +138,8 @@ static double ideal_mean(const struct cases *cs, enum case_kind kind, double del
 	return n ? sum / n : NAN;
 }
 
-/* Shows the averages of an arrangement over all pairs that ran: mean and best speedup, mean ANTT and
- * mean STP. */
+/* Shows the averages of an arrangement over all pairs that ran: mean and best speedup, mean ANTT
+ * and mean STP. */
 static void sum_up(struct cases *cs, struct sheet *s, enum arrangement k, double ideal)
 {
 	double sum = 0, best = 0, worst = INFINITY, antt = 0, stp = 0, makespan = 0;

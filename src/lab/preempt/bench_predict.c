@@ -196,8 +196,8 @@ static int measure_programs(struct predict *p)
 
 /* ---- showing the tables ---- */
 
-/* Shows a program's row. *ret_mean is its mean error; NaN if no size was predicted, because its launches
- * were not managed. */
+/* Shows a program's row. *ret_mean is its mean error; NaN if no size was predicted, because its
+ * launches were not managed. */
 static void show_program(struct predict *p, struct sheet *s, const json_t *row, double *ret_mean)
 {
 	unsigned n, m, k;

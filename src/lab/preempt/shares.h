@@ -16,8 +16,8 @@ struct shares_input {
 	unsigned n; /* number of programs */
 	unsigned weight[SHARES_MAX];
 	double alone_per_s[SHARES_MAX]; /* rounds per second when the program runs alone; above 0 */
-	/* windows + 1 numbers: the rounds that were finished when the first window began, and at the
-	 * end of each window (shares_cut) */
+	/* windows + 1 numbers: the rounds that were finished when the first window began, and at
+	 * the end of each window (shares_cut) */
 	const double *finished[SHARES_MAX];
 	uint64_t window_ns; /* length of each window; there are no gaps between windows */
 	unsigned windows;
@@ -43,8 +43,8 @@ double shares_rounds(const uint64_t *done_ns, unsigned n, uint64_t at_ns);
  * window: windows + 1 numbers. */
 void shares_cut(const uint64_t *done_ns, unsigned n, uint64_t from_ns, uint64_t window_ns,
 	unsigned windows, double *ret_finished);
-/* Returns the median, over the windows, of the rounds per second. Returns 0 if there are no rounds or
- * memory runs out. */
+/* Returns the median, over the windows, of the rounds per second. Returns 0 if there are no rounds
+ * or memory runs out. */
 double shares_rate(const double *finished, uint64_t window_ns, unsigned windows);
 /* Returns the share to which program i is entitled by its weight, 0 to 1. */
 double shares_wanted(const unsigned *weight, unsigned n, unsigned i);

@@ -67,7 +67,7 @@ int tasks_measure(struct tasks_bench *b, struct tasks_program *p, json_t **ret);
  * - "spawn_ms": times to spawn "burst" tasks in one thread while the pool has free rows
  * - "tasks": n */
 int tasks_empty(struct tasks_bench *b, unsigned n, json_t **ret);
-/* The stages of a task between the host's spawn and its end as the host sees it. */
+/* The stages of a task, from its spawn on the host until the host sees its end. */
 enum tasks_leg {
 	/* from the start of the scheduler warp's work on the task until each warp of the task has
 	 * its command word */
