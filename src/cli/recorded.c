@@ -295,7 +295,7 @@ static int read_measured(struct recorded *r, const json_t *o, struct measured *m
 	if (json_object_get(o, "blocks_per_sm") &&
 		read_uint(r, o, "blocks_per_sm", 0, 32, &m->per_sm) < 0)
 		return -EINVAL;
-	/* without this number, the number of SMs is of no use either */
+	/* assume 2 if the log lacks blocks_per_sm */
 	m->per_sm = m->per_sm ? m->per_sm : 2;
 	if (json_object_get(o, "device_done_ns") &&
 		(read_uint(r, o, "device_done_ns", 0, INT64_MAX, &done) < 0 ||

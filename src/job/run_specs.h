@@ -36,7 +36,7 @@ struct corun_difference {
 
 struct corun_result {
 	char device_name[128];
-	uint32_t n_sms, registers;  /* registers: on each SM */
+	uint32_t n_sms, registers;  /* number of SMs; registers of each SM */
 	struct host_times times;    /* times of the run with the median duration */
 	uint32_t fit[CORUN_MAX];    /* number of blocks of the plain kernel that fit on an SM */
 	uint64_t blocks[CORUN_MAX]; /* number of blocks in the plain kernel's grid */

@@ -22,7 +22,7 @@ struct way {
 	bool chosen;
 	double *ms; /* times of the counted runs; sorted once they are all measured */
 	unsigned runs;
-	double median, spread; /* of the times in ms; spread is relative to the median */
+	double median, spread; /* computed from ms; spread is relative to median */
 	double main_ms;        /* median before the fastest ways were measured again */
 };
 

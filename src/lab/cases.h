@@ -35,7 +35,7 @@ _Static_assert(ARRANGEMENTS <= CASES_ARRANGEMENTS, "a case has room for the resu
 struct cases_table {
 	const char *const *programs; /* names; a case refers to a program by its index here */
 	const struct stage_spec *spec;
-	unsigned arrangements; /* length of spec; in spec, a NULL name: not on this device */
+	unsigned arrangements; /* length of spec; NULL name in spec: not on this device */
 	/* for each enum case_kind: a bit for each arrangement in which it runs */
 	const unsigned *runs_in;
 	const double *scale; /* scale of each program's input; 0 means 1; NULL: all 1 */

@@ -41,7 +41,7 @@ struct crew {
 struct crew_run {
 	unsigned n, rounds;
 	struct crew_member *of[CREW_RUNS];
-	double delay_us[CREW_RUNS]; /* delay_us[0] is unused */
+	double delay_us[CREW_RUNS]; /* delay_us[0] is 0 */
 	bool at_once;               /* all launch at the same time, without delays */
 };
 

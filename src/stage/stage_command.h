@@ -40,7 +40,7 @@ void stage_each_line(char *text, void (*fn)(void *user, const json_t *o), void *
 /* Returns the positive number at key, or 0 if there is none. */
 uint64_t stage_get_u64(const json_t *o, const char *key);
 
-/* A program's last output line, with its result. */
+/* The result that a program prints in its last output line. */
 struct stage_verdict {
 	bool passed;
 	unsigned checked, wrong;

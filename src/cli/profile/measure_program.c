@@ -27,7 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define RUNS_MOST     33u   /* the largest device's number of counts, plus one */
+#define RUNS_MOST     33u   /* default of --runs: the largest device's number of counts, plus one */
 #define RECORDED_RUNS "4"   /* number of launches in a run, if the program is a recorded launch */
 #define LEAVE_MS      30000 /* time for heddled to notice that a program has ended */
 #define USELESS_MOST  2u    /* stop after so many runs in succession without a new measurement */

@@ -15,7 +15,7 @@
 #include "front/ask.h"
 #include "front/progress.h"
 
-#define LEARN         10 /* number of sizes to learn from, and of launches of each */
+#define LEARN         10 /* number of sizes to learn from, and of launches of each size */
 #define HELD_OUT      9
 #define HELD_LAUNCHES 5 /* launches of each held-out size */
 /* with --quick: number of programs, of sizes of each kind, and of launches */

@@ -17,7 +17,7 @@
 
 enum { PLAIN, PREEMPTIBLE, SLICES, FORMS };
 #define PASSES    2
-#define FEWEST_NS 2000.0 /* even an empty launch takes this long */
+#define FEWEST_NS 2000.0 /* minimum duration of a slice: even an empty launch takes this long */
 
 struct slicing {
 	struct bench *b;

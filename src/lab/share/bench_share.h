@@ -14,7 +14,7 @@
 
 #define SHARE_PROGRAMS    15 /* number of rows in utilisation.def */
 #define SHARE_PAIRS       (SHARE_PROGRAMS * (SHARE_PROGRAMS - 1) / 2)
-#define SHARE_PREDICT_KEY "policy_options=" /* one of heddled's keys */
+#define SHARE_PREDICT_KEY "policy_options=" /* heddled's key for options of the policy */
 /* threshold in percent of issue slots; utilisation is low below it */
 #define SHARE_LOW 50.0
 
@@ -51,7 +51,7 @@ struct share_pair {
 	enum share_class class;
 	/* the class in the paper; UNKNOWN: the paper lacks one of the programs */
 	enum share_class paper;
-	/* in the order SECOND, the case's first program is program[1] */
+	/* for each launch order; in the order SECOND, the case's first program is program[1] */
 	struct bench_case *by[SHARE_ORDERS];
 };
 

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define WARP 32u
-/* all but arrangement 0, in which the programs run alone */
+/* maximum number of divisions; arrangement 0 is the programs alone */
 #define SPLITS (CASES_ARRANGEMENTS - 1)
 /* gains of throughput up to this fraction do not count */
 #define LEAST 0.005
