@@ -180,8 +180,8 @@ static int read_options(struct cli *c, struct arena *arena, unsigned n, struct c
 	return r;
 }
 
-/* ---- what came of it ---- */
-/* Whether there are times for each kernel. */
+/* ---- reporting results ---- */
+/* Returns whether the result has a time for each kernel. */
 static bool is_timed(const struct corun_options *o)
 {
 	return o->way < HOST_WAY_MERGE || (o->way == HOST_WAY_MERGE && o->merging.times);
@@ -269,7 +269,7 @@ static void report_json(struct cli *c, const struct spec *specs, unsigned n,
 	json_end(&j, '}');
 }
 
-/* Beside what it has alone. */
+/* Reports kernel i's workers or blocks, compared with those that fit if it runs alone. */
 static void report_own(struct strbuf *out, const struct spec *s, unsigned i,
 	const struct corun_options *o, const struct corun_result *res)
 {

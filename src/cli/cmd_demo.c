@@ -26,7 +26,7 @@ static const struct cli_option options[] = {
 	{0},
 };
 
-/* Of pair i the one of low priority, the one of high priority, or both. */
+/* Returns a run of pair i with its low-priority program, its high-priority program, or both. */
 static struct stage_run make_run(const struct demo *d, unsigned i, bool low, bool high)
 {
 	return (struct stage_run){.low = {low ? demo_pairs[i].low : NULL, "large",
@@ -75,7 +75,7 @@ static int run_pairs(struct demo *d, bool managed)
 	return r;
 }
 
-/* ---- what is shown ---- */
+/* ---- showing the results ---- */
 
 static void show_json(struct demo *d, const char *svg)
 {

@@ -35,7 +35,8 @@ struct doctor {
 	uint32_t cc;
 };
 
-/* Prints a line, on a terminal in parts of whole words, of which the later ones are indented. */
+/* Prints a finding. On a terminal the line is wrapped between words, and continuation lines are
+ * indented. */
 static void HD_PRINTF(3, 4) show_line(struct doctor *d, unsigned indent, const char *fmt, ...)
 {
 	struct strbuf out = {0};
@@ -68,7 +69,7 @@ static void HD_PRINTF(4, 5)
 	json_end(&d->j, '}');
 }
 
-/* ---- the machine ---- */
+/* ---- examining the machine ---- */
 
 static int get_attribute(const struct cu_api *cu, CUdevice_attribute a, CUdevice dev)
 {
@@ -213,7 +214,9 @@ static void say_environment(void *user, enum env_variable which, const char *lin
 {
 	bool refused = which == ENV_PRIORITY || which == ENV_DEVICE;
 
-	if (refused) /* in place of what is used */
+	/* heddle run stops at this value, so do not print the rest, which says what it falls back
+	 * to */
+	if (refused)
 		say(user, BAD, "environment", "%.*s; heddle run refuses it",
 			(int)strcspn(line, ";"), line);
 	else
@@ -244,7 +247,7 @@ static void check_cache(struct doctor *d)
 			strerror(errno));
 }
 
-/* ---- a program ---- */
+/* ---- examining a program ---- */
 
 static void say_kernel(struct doctor *d, const char *name, enum pass_tier tier, const char *why)
 {
@@ -285,7 +288,9 @@ static void classify_kernels(struct doctor *d, const char *text, size_t len)
 }
 
 struct best {
-	uint32_t limit, arch; /* of the PTX that the device would be given */
+	/* of the PTX that the driver would compile for the device; limit: the device's
+	 * architecture */
+	uint32_t limit, arch;
 	bool any_ptx, any_elf;
 };
 

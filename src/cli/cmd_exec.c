@@ -79,7 +79,7 @@ static int read_options(struct cli *c, struct job_options *o)
 	return CLI_OK;
 }
 
-/* Returns whether the values of a buffer are printed (>-). */
+/* Returns whether the values of a buffer are printed (ARG>-). */
 static bool prints_values(const struct spec *s)
 {
 	for (unsigned i = 0; i < s->n_args; i++)

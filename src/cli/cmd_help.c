@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle help: the list of verbs, or one verb's help. */
+/* heddle help prints the list of verbs, or the help of one verb. */
 #include "front/cli.h"
 
 #include <string.h>

@@ -18,20 +18,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define UNKNOWN (0.0 / 0.0) /* null, or a dash */
+#define UNKNOWN (0.0 / 0.0) /* printed as null in JSON and as a dash in text */
 
 struct profile {
-	const char *part; /* of the name of those that are asked for; NULL: all */
-	bool wanted;      /* the kernel that came last is */
+	const char *part; /* only kernels whose name contains this string; NULL: all */
+	bool wanted;      /* the kernel that profile_add received last is one of these */
 	bool failed;
-	char from[4096]; /* the file; "": heddled itself */
+	char from[4096]; /* path of the file; "": heddled itself replied */
 	VEC(struct wire_kernel) kernels;
 	/* the shapes of kernels.at[i] are shapes.at[first[i]] to shapes.at[first[i+1] - 1] */
 	VEC(size_t) first;
 	VEC(struct wire_shape) shapes;
 };
 
-/* ---- collecting ---- */
+/* ---- collecting the kernels ---- */
 
 static void profile_add(void *user, const struct wire_kernel *k, const struct wire_shape *s)
 {
@@ -77,7 +77,8 @@ static int find_store(const char *given, char *ret, size_t size)
 	return r;
 }
 
-/* 0; CLI_FAILED, said; -ENOENT: there is none. */
+/* Reads the kernels from heddled's file. Returns 0, CLI_FAILED after it reports an error, or
+ * -ENOENT if there is no such file. */
 static int read_store(struct cli *c, struct profile *p)
 {
 	uint32_t uid = geteuid() ? geteuid() : DURATION_ANY;
@@ -127,7 +128,7 @@ static double shape_error(const struct wire_shape *s)
 	return fabs((double)s->predicted_ns - (double)s->first_ns) / (double)s->first_ns;
 }
 
-/* ---- as JSON ---- */
+/* ---- printing JSON ---- */
 
 static void json_shape(struct json *j, const struct wire_shape *s)
 {
@@ -220,7 +221,7 @@ static void json_profile(struct cli *c, const struct profile *p)
 	json_end(&j, '}');
 }
 
-/* ---- as text ---- */
+/* ---- printing text ---- */
 
 static void show_shapes(struct cli *c, const struct profile *p, size_t i)
 {
@@ -329,7 +330,7 @@ static void show_profile(struct cli *c, const struct profile *p)
 	cli_show_table(c, &t);
 }
 
-/* Options of the form with a program. */
+/* Rejects options that are only for a command with a program. */
 static int check_list(struct cli *c)
 {
 	static const char *const only[] = {"device", "runs", "rounds", "budget-s"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle ps: tenants, and below each its launches. */
+/* heddle ps lists the tenants, and below each tenant its launches. */
 #include <unistd.h>
 
 #include "cli/listing.h"

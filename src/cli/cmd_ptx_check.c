@@ -40,7 +40,7 @@ static void say_kernel(
 
 struct check {
 	struct json j;
-	unsigned n; /* kernels and errors of the file so far */
+	unsigned n; /* number of kernels and errors of the file so far */
 };
 
 static int check_module(struct cli *c, struct cli_ptx *f, void *user)
@@ -58,7 +58,7 @@ static int check_module(struct cli *c, struct cli_ptx *f, void *user)
 	json_uint(j, "errors", f->diags.errors);
 	cli_ptx_json_diags(j, &f->diags);
 	json_begin_array(j, "kernels");
-	/* A module with errors is used only to report them. */
+	/* If a module has errors, only these are reported, not its kernels. */
 	for (size_t i = 0; !f->diags.errors && i < f->module->items.len; i++) {
 		const struct ptx_item *item = &f->module->items.at[i];
 

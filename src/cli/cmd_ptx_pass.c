@@ -36,8 +36,9 @@ static void json_kernel(
 
 struct output {
 	struct json j;
-	struct strbuf quoted, *text; /* the text of a large module is there once */
-	unsigned found;              /* modules with a kernel that was asked for */
+	/* text is c->out, or with --json &quoted, so that a large text is in memory only once */
+	struct strbuf quoted, *text;
+	unsigned found; /* number of modules that have errors or a wanted kernel */
 	struct ptx_dump dump;
 };
 
@@ -73,7 +74,8 @@ static int rewrite_kernel(struct cli *c, struct output *o, struct cli_ptx *f, co
 	return o->dump.failed ? CLI_FAILED : CLI_OK;
 }
 
-/* Collects the kernels' names first, because a pass moves the module's items. */
+/* Rewrites the wanted kernels of a module. It collects their names first, because a pass moves the
+ * module's items. */
 static int transform_all(struct cli *c, struct output *o, struct cli_ptx *f)
 {
 	const char *only = cli_value(c, "kernel");
@@ -145,7 +147,7 @@ static int run_in_place(struct cli *c)
 	return r;
 }
 
-/* ---- the rows ---- */
+/* ---- the verbs' rows ---- */
 #define DUMP                                                                           \
 	{                                                                              \
 		0, "dump", "DIR", "write each module there, before and after the pass" \
@@ -174,7 +176,7 @@ static const struct cli_option of_grids[] = {
 	{0},
 };
 
-/* The text of a row, and the sentences that hold for every pass of its kind. */
+/* A row's details: the pass's own text, and the sentences that apply to every pass of this kind. */
 #define IN_PLACE_DETAILS(text)                                                                 \
 	text " A kernel that cannot be transformed stays as it was, with a warning. FILE may " \
 	     "be a program, library or fatbin with PTX: each PTX is printed after a comment "  \

@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <string.h>
 
-static unsigned found; /* PTX printed */
+static unsigned found; /* number of modules printed */
 
-/* Several in one file: which is which. */
+/* Appends the name of a PTX inside a file as a comment, because the file may have several. */
 static void add_name(const struct cli_ptx *f, struct strbuf *text)
 {
 	if (f->entry)
@@ -21,7 +21,7 @@ static int print_module(struct cli *c, struct cli_ptx *f, void *user)
 {
 	const char *kernel = cli_value(c, "kernel");
 	struct ptx_module *part = NULL;
-	/* The text of a large module is there once. */
+	/* The text is in memory only once, because a module may be large. */
 	struct strbuf quoted = {0}, *text = c->json ? &quoted : &c->out;
 	struct json *j = user;
 	int r = CLI_OK;
@@ -29,7 +29,7 @@ static int print_module(struct cli *c, struct cli_ptx *f, void *user)
 	if (!f->diags.errors && kernel) {
 		int err = ptx_extract(f->module, kernel, true, &part);
 
-		/* Another of the file's may have it. */
+		/* Another PTX of the file may contain the kernel. */
 		if (err == -ENOENT && f->entry)
 			return CLI_OK;
 		if (err == -ENOENT)

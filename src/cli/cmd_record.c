@@ -26,14 +26,14 @@
 struct recorder {
 	struct cli *c;
 	struct arena arena;
-	char *folder; /* from the root */
+	char *folder; /* absolute path of the output folder */
 	struct json j;
-	unsigned n;       /* launches that are there */
-	uint64_t bytes;   /* of their files */
-	unsigned skipped; /* kernels that are not */
+	unsigned n;       /* number of recorded launches */
+	uint64_t bytes;   /* total size of their files */
+	unsigned skipped; /* number of kernels that were not recorded */
 };
 
-/* ---- the folder ---- */
+/* ---- the output folder ---- */
 
 static const char *in_folder(struct recorder *x, const char *name)
 {
@@ -67,7 +67,7 @@ static int make_folder(struct recorder *x)
 		"%s: %s", x->folder, strerror(errno));
 }
 
-/* Writes the file in which the shim finds the wanted launch. */
+/* Writes the file that tells the shim which launch and kernel to record. */
 static int write_wanted(struct recorder *x, uint64_t launch, const char *kernel)
 {
 	const char *path = in_folder(x, RECORD_WANTED);
@@ -81,7 +81,7 @@ static int write_wanted(struct recorder *x, uint64_t launch, const char *kernel)
 	return r;
 }
 
-/* ---- the program ---- */
+/* ---- running the program ---- */
 
 static int set_environment(struct recorder *x)
 {
@@ -131,10 +131,10 @@ static int run_program(struct recorder *x, int *ret_status)
 	return child < 0 ? cli_error(x->c, NULL, "fork: %s", strerror(errno)) : CLI_OK;
 }
 
-/* ---- what became of it ---- */
+/* ---- listing what was recorded ---- */
 
 struct summary {
-	unsigned left_out, without_result, with_pointers; /* regions */
+	unsigned left_out, without_result, with_pointers; /* numbers of memory regions */
 };
 
 static struct summary summarise_record(const struct record *r)

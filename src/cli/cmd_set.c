@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle set: sets the priority or weight of a running tenant. */
+/* heddle set changes the priority or weight of a running tenant. */
 #include <errno.h>
 #include <string.h>
 

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- as JSON ---- */
+/* ---- printing JSON ---- */
 
 static void json_trace(struct json *j, const struct sim *s)
 {
@@ -72,7 +72,7 @@ static void json_report(struct cli *c, struct json *j, const char *file, const s
 	json_end(j, '}');
 }
 
-/* ---- as text ---- */
+/* ---- printing text ---- */
 
 static void add_tenant(struct table *t, const struct sim_tenant_report *r)
 {
@@ -92,7 +92,7 @@ static void add_tenant(struct table *t, const struct sim_tenant_report *r)
 	table_number(t, 3, r->turnaround_alone_mean_ns / 1e6, "ms");
 }
 
-/* A figure of all tenants. */
+/* Adds a row with a figure that describes all tenants together. */
 static void add_whole(struct table *t, const char *name, int digits, double v, const char *unit)
 {
 	table_row(t);
@@ -126,7 +126,7 @@ static void show_report(
 	cli_show_table(c, &whole);
 }
 
-/* ---- running ---- */
+/* ---- running the simulation ---- */
 
 int sim_failed(const struct cli *c, const struct diag_list *d, int status)
 {
@@ -152,7 +152,7 @@ static void add_panel(struct sim_picture *p, const char *file, const struct sim 
 	sim_picture_add(p, s, title);
 }
 
-/* picture: NULL: none. */
+/* Simulates one section of a trace, and prints the report. picture may be NULL. */
 static int simulate_trace(
 	struct cli *c, struct json *j, const struct sim_job *job, struct sim_picture *picture)
 {
@@ -177,7 +177,7 @@ static int simulate_trace(
 	return status < 0 ? sim_failed(c, job->diags, status) : CLI_OK;
 }
 
-/* Each device of the trace has its own scheduling engine. */
+/* Simulates each device of the trace separately, with an engine of its own. */
 static int simulate_all(
 	struct cli *c, struct json *j, const struct sim_job *whole, struct sim_picture *picture)
 {
@@ -193,7 +193,7 @@ static int simulate_all(
 		job.len = sim_section(job.text, whole->len - at, &lines);
 		its = simulate_trace(c, j, &job, picture);
 		status = MAX(status, its);
-		/* Every section counts its own errors. */
+		/* Each section counts its own errors. */
 		diag_init(job.diags, job.diags->arena, job.diags->file, NULL, 0);
 		job.line += lines;
 		at += job.len;
@@ -202,7 +202,7 @@ static int simulate_all(
 }
 
 #ifdef HEDDLE_RECORDED
-/* In one line. */
+/* Prints one warning that lists the gaps of an event log. */
 static void tell_gaps(const struct cli *c, const char *file, const struct recorded_gaps *g)
 {
 	struct strbuf b = {0};
@@ -251,7 +251,7 @@ static int read_recorded(struct cli *c, struct diag_list *diags, char **io_text,
 	return CLI_OK;
 }
 
-/* policy: replaces those of the file; NULL: does not. */
+/* Simulates a trace file. policy replaces the policies that the file names; NULL: they are used. */
 static int run_file(struct cli *c, struct json *j, const char *file, struct sim_policies *policies,
 	const struct sched_policy *policy, struct sim_picture *picture)
 {

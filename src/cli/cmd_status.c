@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle status: the daemon and its figures. */
+/* heddle status prints the state of heddled, and its counters. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>

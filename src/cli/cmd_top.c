@@ -93,7 +93,7 @@ static const char help[] = "q            end\n"
 			   "\n"
 			   "TENANT is the number that heddle set takes.\n";
 
-#define HEAD_LINES 2 /* the summary and the names of columns, which stay */
+#define HEAD_LINES 2 /* the summary and the columns' heads, which do not scroll */
 
 static const char *next_line(const char *p)
 {
@@ -106,8 +106,9 @@ static void draw_line(int y, const char *p)
 	mvaddnstr(y, 0, p, (int)MIN(strcspn(p, "\n"), (size_t)COLS));
 }
 
-/* Draws the text from line *io_first after the head; *io_first is lowered to the last that fills the
- * screen. If lines are left out, the last line of the screen says which ones are shown. */
+/* Draws the head, and the other lines from index *io_first on. If *io_first is too large to fill
+ * the screen, the function lowers it. If lines are left out, the last line of the screen says which
+ * ones are shown. */
 static void draw_screen(const char *text, int *io_first)
 {
 	int lines = 0, room = MAX(LINES - HEAD_LINES, 1), y;
@@ -153,7 +154,7 @@ static void draw_help(void)
 	getch();
 }
 
-/* Returns the first line to show after a key. */
+/* Returns the first line to show after the user presses key. */
 static int move_first(int first, int key)
 {
 	switch (key) {

@@ -106,9 +106,9 @@ static int read_options(struct ways *t, unsigned *ret_compile_s)
 	return r;
 }
 
-static volatile sig_atomic_t interrupted; /* the signal; 0: none */
+static volatile sig_atomic_t interrupted; /* number of the caught signal; 0: none */
 
-/* The second signal ends the process. */
+/* Restores the default action, so that a second signal ends the process. */
 static void on_interrupt(int number)
 {
 	interrupted = number;
@@ -120,7 +120,7 @@ static bool is_interrupted(void)
 	return interrupted != 0;
 }
 
-/* Ctrl-C ends the measurements, and what was measured is shown and kept. */
+/* After Ctrl-C, measuring stops, and the results so far are shown and stored. */
 static void catch_interrupt(void)
 {
 	struct sigaction act = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
@@ -147,7 +147,7 @@ static int tune_ways(struct ways *t)
 	}
 	(t->c->json ? report_json : report_table)(t, sequential);
 	if (!t->c->json)
-		cli_emit(t->c); /* whatever becomes of the store */
+		cli_emit(t->c); /* show the results even if they cannot be stored */
 	r = ways_keep(t, cli_value(t->c, "store"));
 	if (is_interrupted())
 		r = cli_error(t->c, NULL, "interrupted: ways that were not measured are missing");

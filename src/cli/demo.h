@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The results of heddle demo, and the table that shows them. */
+/* The results of heddle demo, and functions that show them. */
 #ifndef HEDDLE_DEMO_H
 #define HEDDLE_DEMO_H
 
@@ -10,8 +10,9 @@
 #define DEMO_PAIRS 2
 
 struct demo_pair {
-	const char *low, *high; /* example programs */
-	double scale;           /* of the low one's work where an interpreter runs it */
+	const char *low, *high; /* names of example programs */
+	/* factor for low's input on the virtual GPU, which interprets kernels */
+	double scale;
 };
 extern const struct demo_pair demo_pairs[DEMO_PAIRS];
 
@@ -29,9 +30,9 @@ struct demo {
 };
 
 struct figures demo_figures(const struct demo *d, unsigned i, const struct stage_result *together);
-/* Returns whether every result of pair i was checked and right. */
+/* Returns whether every result of pair i was checked and was correct. */
 bool demo_is_verified(const struct demo *d, unsigned i);
-/* Returns why the pair's figures are no valid result (in buf), or NULL if they are. */
+/* Returns why the figures of pair i are not a valid result (in buf), or NULL if they are valid. */
 const char *demo_noise(const struct demo *d, unsigned i, char *buf, size_t size);
 
 /* Counts of rounds.

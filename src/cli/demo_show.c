@@ -79,7 +79,8 @@ static void show_order(const struct demo *d, unsigned i, struct strbuf *o)
 			median_of(m->put_off, m->handovers), m->low_blocks, demo_pairs[i].low);
 }
 
-/* Adds a row of the times alone, without heddle and under it. */
+/* Adds a row with a program's times: alone, beside the other program without heddle, and under
+ * heddle. */
 static void add_row(struct table *t, const char *name, double alone, double without, double under)
 {
 	table_row(t);

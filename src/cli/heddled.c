@@ -16,7 +16,8 @@
 
 static const struct cli_verb *const verbs[] = {&cli_heddled};
 
-static VEC(const char *) pairs; /* KEY=VALUE, in order; some from options of their own */
+/* KEY=VALUE from --set and from options that are named after a key, in order */
+static VEC(const char *) pairs;
 static const char *const keys[] = {"policy", "mps", "socket", "log"};
 
 int heddled_option(struct cli *c, const struct cli_option *o, const char *value)
@@ -35,7 +36,7 @@ int heddled_option(struct cli *c, const struct cli_option *o, const char *value)
 	return 0;
 }
 
-/* Options override the files. */
+/* Applies the command line's options to config, which already has the values of the files. */
 static int apply_options(struct cli *c, struct hd_config *config)
 {
 	const char *events = cli_value(c, "events");
@@ -59,7 +60,8 @@ static int apply_options(struct cli *c, struct hd_config *config)
 	return 0;
 }
 
-/* Errors in the files are reported there. */
+/* Reads the configuration files, and then applies the options. config_read itself reports errors in
+ * the files. */
 static int read_all(struct hd_config *ret, void *user)
 {
 	struct cli *c = user;

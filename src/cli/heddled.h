@@ -9,7 +9,7 @@
 
 #include "front/cli.h"
 
-extern const struct cli_verb cli_heddled; /* the daemon's command line */
+extern const struct cli_verb cli_heddled; /* the description of heddled's command line */
 
 int __attribute__((weak))
 heddled_option(struct cli *c, const struct cli_option *o, const char *value);

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_ROOM 10u /* columns that are left for names, at least */
+#define NAME_ROOM 10u /* minimum number of columns for names */
 #define MAX_NEED  12u
 
 static const char *const states[] = {"idle", "queued", "running", "preempted", "held"};
@@ -51,7 +51,7 @@ static const char *state_name(uint32_t state)
 	return state < ARRAY_LEN(states) ? states[state] : "?";
 }
 
-/* ---- text ---- */
+/* ---- printing text ---- */
 
 enum column {
 	TENANT,
@@ -72,11 +72,11 @@ enum column {
 	COLUMNS
 };
 
-/* need: the smaller, the longer it stays. 80 columns have room for needs up to 7, or, with SHARE, up
- * to 5. */
+/* A smaller need means that a column is more important. Columns with needs up to 7 fit in 80
+ * columns, or up to 5 if SHARE is shown. */
 static const struct {
 	const char *head;
-	int width; /* negative: to the left */
+	int width; /* negative: the column is aligned to the left */
 	unsigned need;
 } columns_of[COLUMNS] = {
 	[TENANT] = {"TENANT", 6, 1},
@@ -191,8 +191,8 @@ static void format_cell(const struct wire_row *r, enum column c, char *buf, size
 /* A table's layout. */
 struct layout {
 	unsigned columns; /* width of the terminal; 0: no limit */
-	unsigned worst;   /* the table has the columns with a need up to this, */
-	bool shares;      /* and SHARE only if this is true */
+	unsigned worst;   /* columns with a need up to this are shown */
+	bool shares;      /* whether SHARE is shown, too */
 };
 
 static bool is_shown(const struct layout *y, enum column c)
@@ -210,8 +210,8 @@ static unsigned width_of(const struct layout *y)
 	return n;
 }
 
-/* SHARE is empty unless the policy is one of shares. A limited width has no room for an empty
- * column. */
+/* Chooses the columns that fit. SHARE is empty unless the policy divides time by shares. A terminal
+ * of limited width has no room for an empty column. */
 static struct layout choose_layout(const struct listing *l, unsigned columns)
 {
 	struct layout y = {.columns = columns, .worst = MAX_NEED, .shares = !columns};
@@ -235,7 +235,7 @@ static void add_row(struct table *t, const struct wire_row *r, const struct layo
 		}
 }
 
-/* Adds the names of the columns that the terminal has no room for. */
+/* Adds the names of the columns that do not fit. */
 static void add_missing(const struct layout *y, struct strbuf *out)
 {
 	struct strbuf text = {0};
@@ -305,7 +305,7 @@ void listing_text(const struct listing *l, unsigned columns, struct strbuf *out)
 	add_missing(&y, out);
 }
 
-/* ---- JSON ---- */
+/* ---- printing JSON ---- */
 
 static void time_or_null(struct json *j, const char *key, uint64_t ns)
 {

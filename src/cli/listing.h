@@ -11,8 +11,9 @@
 #include "wire/wire.h"
 
 struct listing {
-	VEC(struct wire_row) rows; /* as the daemon sends them: a tenant, its launches */
-	bool failed;               /* out of memory: some are missing */
+	/* in the order in which heddled sends them: a tenant, then its launches */
+	VEC(struct wire_row) rows;
+	bool failed; /* memory ran out, so some rows are missing */
 };
 
 /* Writes the launch counts for each outcome, and the key "reasons" (wire_reasons_json), into the
@@ -20,8 +21,9 @@ struct listing {
 void listing_json_launches(const uint64_t launched[WIRE_REASONS], struct json *j);
 /* Adds a row that heddled sent; user is the listing. For ask_list. */
 void listing_add(void *user, const struct wire_row *row);
-/* Asks heddled for a listing, which is all zeros before the call. socket: as for ask_list, whose
- * errors it returns, or -ENOMEM. Call listing_finish after an error, too. */
+/* Asks heddled for its tenants and launches. *ret must be all zeros before the call, and socket is
+ * as for ask_list. Returns 0, an error of ask_list, or -ENOMEM. Call listing_finish even after an
+ * error. */
 int listing_ask(const char *socket, struct listing *ret);
 void listing_finish(struct listing *l);
 /* Formats the listing as lines that are at most `columns` wide (0: no limit). Leaves out table
@@ -29,7 +31,7 @@ void listing_finish(struct listing *l);
 void listing_text(const struct listing *l, unsigned columns, struct strbuf *out);
 /* Writes the key "tenants" with an array of the listing's tenants into the open JSON object. */
 void listing_json(const struct listing *l, struct json *j);
-/* The key in a verb's help. */
+/* Describes the key "tenants", for the help of verbs. */
 #define LISTING_JSON                                                                               \
 	"tenants, an array of tenant, pid, uid, user, priority (high, normal, low, or a number), " \
 	"weight, share_wanted and share_had (percent of the device's time; null: no policy of "    \

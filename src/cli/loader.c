@@ -40,8 +40,8 @@ static const char *const system_folders[] = {
 
 struct loaded {
 	struct program p;
-	const struct loaded *by; /* NULL: the program */
-	char name[256];          /* as it was needed */
+	const struct loaded *by; /* the object that needed this one; NULL: this is the program */
+	char name[256];          /* name under which it was needed */
 };
 
 struct loader {
@@ -74,7 +74,7 @@ static bool in_folders(
 	return false;
 }
 
-/* By an RPATH; whose, in ret_whose. */
+/* Searches the RPATHs that apply to for_whom. *ret_whose is the object whose RPATH has the file. */
 static bool by_rpath(const struct loaded *for_whom, const char *name, char *ret, size_t max,
 	const struct loaded **ret_whose)
 {

@@ -12,8 +12,9 @@
  * another libcuda.so.1. buf then has the reason. This function examines neither libraries that only
  * the loader's cache lists nor libraries that a program loads later. */
 bool loader_passes(const struct program *p, char *buf, size_t size);
-/* Returns true if a library that is loaded at the start has NVIDIA's CUDA runtime inside, which needs
- * NVIDIA's driver. buf then has its path. The same libraries are left out as in loader_passes. */
+/* Returns true if a library that is loaded at the start has NVIDIA's CUDA runtime inside, which
+ * needs NVIDIA's driver. buf then has its path. The same libraries are left out as in
+ * loader_passes. */
 bool loader_finds_runtime(const struct program *p, char *buf, size_t size);
 
 #endif

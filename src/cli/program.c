@@ -74,7 +74,8 @@ static struct image_bytes find_section(struct image_bytes file, const char *name
 	return s;
 }
 
-/* Where in the file an address lies. */
+/* Finds the file offset of an address of the program. Returns false if the file does not contain
+ * it. */
 static bool offset_of(const struct program *p, const Elf64_Ehdr *e, uint64_t address, uint64_t *ret)
 {
 	Elf64_Phdr h;
@@ -156,7 +157,7 @@ static void read_headers(struct program *p)
 	}
 }
 
-/* "#!/usr/bin/env python3" is python3's. */
+/* Finds the interpreter of a script. For "#!/usr/bin/env python3", it is python3. */
 static void read_script(struct program *p)
 {
 	char line[256] = {0}, *word, *save = NULL;

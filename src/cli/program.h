@@ -10,18 +10,19 @@
 
 struct program {
 	char path[4096];
-	struct image_bytes file; /* mapped */
-	bool is_elf64;           /* else a script, or something foreign */
+	struct image_bytes file; /* the mapped file */
+	bool is_elf64;           /* false: a script, or another format */
 	bool is_elf32;
 	bool is_dynamic; /* a loader starts it, and usually reads LD_LIBRARY_PATH */
 	/* the loader ignores LD_LIBRARY_PATH for this user: setuid, setgid, or with capabilities */
 	bool is_privileged;
-	char interpreter[64];    /* of a script, as its first line has it; empty: none */
-	bool needs_libcuda;      /* by DT_NEEDED */
-	const char *libcudart;   /* name of the shared CUDA runtime that it needs; NULL: none */
-	bool has_static_cudart;  /* carries the runtime's wrappers */
-	bool names_libcuda;      /* contains the name, as dlopen needs it */
-	bool names_libcuda_path; /* contains the name with a folder before it */
+	char interpreter[64];   /* a script's interpreter, as named in its first line; "": none */
+	bool needs_libcuda;     /* DT_NEEDED lists libcuda.so.1 */
+	const char *libcudart;  /* name of the shared CUDA runtime that it needs; NULL: none */
+	bool has_static_cudart; /* contains NVIDIA's CUDA runtime, linked statically */
+	/* contains the string "libcuda.so.1", which a program passes to dlopen */
+	bool names_libcuda;
+	bool names_libcuda_path;             /* contains that name with a folder before it */
 	struct image_bytes dynamic, strings; /* its dynamic section; the names in that section */
 	/* DT_RPATH and DT_RUNPATH; NULL if absent. rpath is also NULL if there is a runpath,
 	 * because the loader then ignores it. */

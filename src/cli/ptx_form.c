@@ -14,14 +14,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define AFTER_PTX 4 /* of "ptx merge" */
+#define AFTER_PTX 4 /* length of "ptx " in a verb's name, such as "ptx merge" */
 
 const struct pass_row *ptx_form_row(const struct cli *c)
 {
 	return pass_find(c->verb->name + AFTER_PTX);
 }
 
-/* ---- --dump ---- */
+/* ---- the option --dump ---- */
 int ptx_dump_open(struct ptx_dump *d)
 {
 	static const char hint[] = "name another folder: --dump DIR";
@@ -52,7 +52,7 @@ void ptx_dump_to(struct ptx_dump *d, struct pass_request *rq)
 	rq->user = d;
 }
 
-/* ---- kernels ---- */
+/* ---- reading the kernels ---- */
 struct forming {
 	struct cli *c;
 	struct arena arena;
@@ -84,7 +84,7 @@ static int read_kernel(struct forming *x, unsigned k)
 	return CLI_OK;
 }
 
-/* ---- virtual's fields ---- */
+/* ---- the option --fields ---- */
 static int read_fields(struct forming *x)
 {
 	const char *at = cli_value(x->c, "fields");
@@ -108,7 +108,7 @@ static int read_fields(struct forming *x)
 	return CLI_OK;
 }
 
-/* ---- what came of it ---- */
+/* ---- reporting the result ---- */
 static int report_refusal(struct forming *x, int err)
 {
 	const struct pass_verdict *v = &x->form.verdict;

@@ -12,18 +12,21 @@
  * NUMBER-PASS-KERNEL-out.ptx. */
 struct ptx_dump {
 	struct cli *c;
-	const char *dir; /* NULL: not asked for */
+	const char *dir; /* NULL: the option was not given */
 	unsigned number;
-	bool failed; /* said */
+	bool failed; /* an error was reported */
 };
-int ptx_dump_open(struct ptx_dump *d); /* d->c is set. CLI_OK or CLI_FAILED, said */
+/* Creates the folder. The caller has set d->c. Returns CLI_OK, or CLI_FAILED after it reports the
+ * error. */
+int ptx_dump_open(struct ptx_dump *d);
 void ptx_dump_to(struct ptx_dump *d, struct pass_request *rq);
 
-const struct pass_row *ptx_form_row(const struct cli *c); /* the verb's */
+/* Returns the verb's row in the registry of passes. */
+const struct pass_row *ptx_form_row(const struct cli *c);
 /* Runs the verb of a pass whose operands are kernel specifications. */
 int ptx_form_run(struct cli *c);
 
-/* For help: "ids (description), ". */
+/* A field's line in the help: "name: description". */
 #define PTX_FIELD_LINE(id, name, what) "\n" name ": " what
 
 #endif

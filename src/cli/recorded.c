@@ -19,11 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_BYTES 21 /* of a name in a trace, with its end */
+#define NAME_BYTES 21 /* size of a name in a trace, with its terminating NUL */
 
 struct device {
 	char name[64];
-	uint32_t sms, most_sms; /* sms 0: not named; most_sms: that some launch had */
+	/* sms 0: not in the log; most_sms: the largest number that a launch used */
+	uint32_t sms, most_sms;
 	struct strbuf text;
 };
 
@@ -32,9 +33,10 @@ struct tenant {
 	char name[NAME_BYTES];
 	size_t device;
 	const char *priority;
-	uint64_t weight, join_ns, opaque_ns; /* opaque_ns: since then; meaningful if it is opaque */
+	/* opaque_ns: start of the current unmanaged work, if opaque is set */
+	uint64_t weight, join_ns, opaque_ns;
 	bool opaque;
-	uint64_t ended, open; /* of its launches: over; not finished */
+	uint64_t ended, open; /* numbers of its launches that ended, and that have not ended */
 };
 
 struct recorded {
@@ -44,7 +46,7 @@ struct recorded {
 	bool has_origin;
 	VEC(struct device) devices;
 	VEC(struct tenant) tenants;
-	VEC(char *) kernels; /* their names in the log */
+	VEC(char *) kernels; /* the kernels' names in the log */
 	uint64_t submitted;
 	struct recorded_gaps *gaps;
 	int status;
@@ -52,7 +54,7 @@ struct recorded {
 
 #define recorded_error(r, ...) diag_line_error((r)->diags, (r)->line, __VA_ARGS__)
 
-/* ---- fields ---- */
+/* ---- reading fields ---- */
 
 /* Reads a number from min to max. An error names the key. */
 static int read_uint(struct recorded *r, const json_t *o, const char *key, uint64_t min,
@@ -73,7 +75,7 @@ static int read_uint(struct recorded *r, const json_t *o, const char *key, uint6
 	return 0;
 }
 
-/* NULL: said. Belongs to o. */
+/* Returns a text that belongs to o, or NULL after it reports that there is none. */
 static const char *read_text(struct recorded *r, const json_t *o, const char *key)
 {
 	const char *text = json_string_value(json_object_get(o, key));
@@ -83,7 +85,7 @@ static const char *read_text(struct recorded *r, const json_t *o, const char *ke
 	return text;
 }
 
-/* As a word of a trace: at most max bytes. */
+/* Makes a word for a trace from text: at most max bytes, with other characters replaced by '_'. */
 static void plain_word(const char *text, size_t max, char *ret)
 {
 	size_t n = 0;
@@ -119,7 +121,8 @@ static struct tenant *tenant_find(const struct recorded *r, uint64_t id)
 	return NULL;
 }
 
-/* Its place in the list; -ENOMEM. */
+/* *ret is the device's index in r->devices; adds the device if it is new. Returns 0 or a negative
+ * errno. */
 static int device_of(struct recorded *r, const char *name, const json_t *o, size_t *ret)
 {
 	struct device fresh = {0};
@@ -253,7 +256,7 @@ static int tenant_event(struct recorded *r, const char *what, uint64_t t, const 
 	return 0;
 }
 
-/* ---- launches ---- */
+/* ---- converting launches ---- */
 
 /* Shortens a kernel's name, and keeps kernels with equal beginnings distinct. */
 static int kernel_word(struct recorded *r, const char *name, char ret[NAME_BYTES])
@@ -292,12 +295,13 @@ static int read_measured(struct recorded *r, const json_t *o, struct measured *m
 	if (json_object_get(o, "blocks_per_sm") &&
 		read_uint(r, o, "blocks_per_sm", 0, 32, &m->per_sm) < 0)
 		return -EINVAL;
-	m->per_sm = m->per_sm ? m->per_sm : 2; /* of no use without a number of SMs either */
+	/* assume 2 if the log lacks blocks_per_sm */
+	m->per_sm = m->per_sm ? m->per_sm : 2;
 	if (json_object_get(o, "device_done_ns") &&
 		(read_uint(r, o, "device_done_ns", 0, INT64_MAX, &done) < 0 ||
 			read_uint(r, o, "device_arrived_ns", 0, INT64_MAX, &arrived) < 0))
 		return -EINVAL;
-	/* For a launch that was over before heddled saw it, the device's times count. */
+	/* If the launch ended before heddled noticed it, the device's own times are used. */
 	if (!m->ran_ns && arrived && done > arrived)
 		m->ran_ns = MIN(done - arrived, SIM_TIME_MAX_NS);
 	return 0;
@@ -356,7 +360,7 @@ static int launch_event(struct recorded *r, const char *what, const json_t *o)
 	return launch_end(r, n, kernel, &m);
 }
 
-/* ---- lines ---- */
+/* ---- reading lines ---- */
 
 static int read_object(struct recorded *r, const json_t *o)
 {
@@ -383,7 +387,7 @@ static int read_json_line(struct recorded *r, const char *line, size_t len)
 	json_t *o;
 	int status;
 
-	if (sched_input_is(line, len)) /* for --replay */
+	if (sched_input_is(line, len)) /* the line is only for --replay */
 		return 0;
 	o = json_loadb(line, len, 0, &error);
 	status = o && json_is_object(o) ? read_object(r, o)

@@ -7,17 +7,18 @@
 
 #include "base/diag.h"
 
-/* The gaps of a log. */
+/* Counts of launches and devices whose data is missing in an event log. */
 struct recorded_gaps {
-	uint64_t unended;    /* launches whose end is not in it: left out */
-	uint64_t unmeasured; /* launches that ended, with no time measured: left out */
-	uint64_t unseen;     /* managed launches that ended before heddled looked */
+	uint64_t unended; /* launches that had not ended; left out of the trace */
+	/* launches that ended without a measured time; left out of the trace */
+	uint64_t unmeasured;
+	uint64_t unseen; /* managed launches that ended before heddled noticed them */
 	/* devices for which the log has no number of SMs; the largest number that a launch used is
 	 * assumed */
 	uint64_t assumed;
 };
 
-/* Is it such a log? By its first line. */
+/* Returns whether the text is an event log of heddled. Only its first line is examined. */
 bool recorded_is(const char *text, size_t len);
 /* Appends the trace to *ret, with a section for each device. Returns 0, or -EINVAL with a
  * diagnostic for each faulty line; lines after a faulty one are still read. The caller frees *ret

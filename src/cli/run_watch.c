@@ -27,7 +27,7 @@
 #include "wire/wire.h"
 
 #define BACKLOG  256
-#define FINAL_MS 2000 /* for the daemon to notice the end */
+#define FINAL_MS 2000 /* time for heddled to notice the program's end */
 
 struct tenant {
 	struct wire_page *page;
@@ -100,7 +100,7 @@ static void close_socket(struct watch *w)
 	VEC_FREE(&w->tenants);
 }
 
-/* Reads one waiting report. Returns false if none is waiting. */
+/* Reads one report that waits on the socket. Returns false if there is none. */
 static bool read_report(struct watch *w)
 {
 	int sock = accept4(w->listener, NULL, NULL, SOCK_CLOEXEC), fd = -1, r;
@@ -165,7 +165,7 @@ static int await_end(struct watch *w)
 	return status;
 }
 
-/* ---- the report ---- */
+/* ---- the report on the launches ---- */
 
 static bool is_final(const struct tenant *t)
 {
@@ -320,7 +320,7 @@ static int end_like(int status)
 		struct rlimit none = {0, 0};
 		sigset_t all;
 
-		setrlimit(RLIMIT_CORE, &none); /* one core is enough */
+		setrlimit(RLIMIT_CORE, &none); /* the program has already written its core dump */
 		signal(WTERMSIG(status), SIG_DFL);
 		sigfillset(&all);
 		sigprocmask(SIG_UNBLOCK, &all, NULL);

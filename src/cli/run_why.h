@@ -12,9 +12,10 @@
 
 /* The state of the process according to /proc when it was last examined. */
 struct run_seen {
-	bool is_cleared;   /* its environment has no HEDDLE_REPORT, with this path */
+	/* its environment has no HEDDLE_REPORT with the path of this heddle run */
+	bool is_cleared;
 	bool has_shim;     /* heddle's libcuda.so.1 is loaded */
-	char foreign[256]; /* another libcuda.so.1 is, from this path; empty: none */
+	char foreign[256]; /* path of another libcuda.so.1 that is loaded; "": none */
 };
 
 /* Examines the process through /proc. If that is not possible, for example because the process has

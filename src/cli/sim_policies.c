@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Loads the policies of heddle sim that are not built in. */
+/* Loads policies for heddle sim that are not built in. */
 #include "cli/sim_policies.h"
 
 #include "daemon/policy_calls.h"
@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 struct sim_policy {
-	struct sim_policy *next; /* in sim_policies.first */
-	char *name;              /* as the caller gave it */
+	struct sim_policy *next; /* next in the list sim_policies.first */
+	char *name;              /* the name as the caller gave it */
 	struct policy_file file;
 	struct sched_policy_watch watch;
 	struct sched_policy policy;

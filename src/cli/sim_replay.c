@@ -15,12 +15,13 @@ struct finding {
 	struct diag_list *diags;
 	struct sim_policies *policies;
 	const struct sched_policy *given;
-	struct sched_policy given_file; /* the same, with the options of the log */
-	bool of_file;                   /* some policy of the log came from a file of a user */
+	struct sched_policy given_file; /* `given` with the options of the log */
+	bool of_file;                   /* a policy of the log was loaded from a user's file */
 };
 
-/* A built-in policy that is given stands for all of the log's. One from a file stands for those from
- * files of users, if the log has any. */
+/* Finds the policy to use for a policy of the log. A built-in policy given on the command line
+ * replaces all policies of the log. A given policy from a file replaces only those that came from
+ * users' files, if the log has any. */
 static const struct sched_policy *find_policy(
 	void *user, const char *name, bool loaded, const char *options, uint32_t line)
 {
@@ -48,7 +49,7 @@ static const struct sched_policy *find_policy(
 	return p;
 }
 
-/* Some policy of the log came from a file of a user. */
+/* Returns whether a policy of the log came from a user's file. */
 static bool has_policy_of_file(const char *text)
 {
 	static const char key[] = "\"policy\": \"", loaded[] = "\", \"loaded\": true";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle sim --replay. */
+/* Implements heddle sim --replay. */
 #ifndef HEDDLE_CLI_SIM_REPLAY_H
 #define HEDDLE_CLI_SIM_REPLAY_H
 
@@ -10,9 +10,9 @@
 #include "cli/sim_policies.h"
 #include "front/cli.h"
 
-/* Replays an event log of heddled, and prints the actions that come out. Returns CLI_OK if all are
- * equal to those in the log (policy: replaces the policy; NULL: it does not); else reports the
- * first difference, or an error of the log, and returns CLI_FAILED. */
+/* Replays an event log of heddled, and prints the resulting actions. policy replaces the policies
+ * of the log; NULL: these are used. Returns CLI_OK if the actions equal those of the log. Otherwise
+ * reports the first difference, or an error of the log, and returns CLI_FAILED. */
 int sim_replay(struct cli *c, struct json *j, const char *file, struct sim_policies *policies,
 	const struct sched_policy *policy);
 /* Reports the errors found in the file. Returns CLI_FAILED. (cmd_sim.c) */

@@ -157,7 +157,7 @@ bool steer_obstacle(const struct cli *c, char ret_why[STEER_WHY])
 	bool any;
 
 	if (program_open(c->operands[0], &p) < 0)
-		return false; /* exec says what is wrong */
+		return false; /* exec will report the error */
 	any = program_obstacle(&p, ret_why, STEER_WHY);
 	program_close(&p);
 	return any;
@@ -180,8 +180,8 @@ const char *steer_to_virtual(const struct cli *c, char buf[STEER_WHY])
 	return "--device cpu is the virtual GPU";
 }
 
-/* Files that people name in place of a program, by the end of the name. %1$s: the name; %2$.*3$s: the
- * name without its end. */
+/* Files that users name by mistake instead of a program, by the end of their names. In todo, %1$s
+ * is the name, and %2$.*3$s is the name without its end. */
 static const struct {
 	const char *end, *what, *todo;
 } no_programs[] = {

@@ -9,7 +9,7 @@
 
 #include "front/cli.h"
 
-#define STEER_FAILED 125 /* exit status: heddle's own failure, as env(1) has it */
+#define STEER_FAILED 125 /* exit status for heddle's own failures, as in env(1) */
 #define STEER_WHY    6400
 
 /* Selects the device. The virtual GPU is used only on request (--device, HEDDLE_DEVICE), because a
@@ -22,11 +22,13 @@ int steer_shim(const struct cli *c);
 /* Returns whether the program's file shows that its loader would bypass the shim, and writes the
  * reason to ret_why. */
 bool steer_obstacle(const struct cli *c, char ret_why[STEER_WHY]);
-/* Returns what to do without a driver. That is --device cpu, which must come before the program: a
- * program may have an option of this name, too. The text may be in buf. */
+/* Returns a hint for a machine without a driver: use --device cpu. If the program's own arguments
+ * include --device, the hint is written to buf, and says that heddle's options come before the
+ * program. */
 const char *steer_to_virtual(const struct cli *c, char buf[STEER_WHY]);
-/* After exec has failed: returns true if the file, or one of this name in this folder, is no program
- * but something that is built or run in another way, and writes what it is and what to do. */
+/* Explains a failed exec. If the file, or a file of this name in the current folder, is not a
+ * program but needs to be built or run in another way, writes what it is and what to do, and
+ * returns true. */
 bool steer_no_program(const char *name, char ret_what[STEER_WHY], char ret_todo[STEER_WHY]);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Asking heddled. */
+/* Sends questions to heddled and receives its answers. */
 #include "front/ask.h"
 
 #include <errno.h>
@@ -27,12 +27,13 @@ static int send_question(const char *socket, const void *question)
 	int fd = ask_path(socket, path, sizeof(path)), r;
 
 	if (fd < 0)
-		return fd == -EPERM ? -EACCES : fd; /* EPERM is an answer of heddled's */
+		/* callers take -EPERM for an answer from heddled */
+		return fd == -EPERM ? -EACCES : fd;
 	fd = wire_connect(path, TIMEOUT_MS);
 	if (fd < 0)
 		return fd;
 	r = wire_send(fd, question, NULL, 0);
-	if (r < 0 && r != -EPIPE) { /* that: it has answered already */
+	if (r < 0 && r != -EPIPE) { /* after -EPIPE, heddled's answer can still be read */
 		close(fd);
 		return r;
 	}
@@ -113,7 +114,7 @@ int ask_list(const char *socket, void (*fn)(void *user, const struct wire_row *r
 int ask_profile(const char *socket, ask_profile_fn *fn, void *user)
 {
 	_Alignas(8) char msg[WIRE_MAX_BYTES];
-	uint32_t left = 0; /* shapes that are to come */
+	uint32_t left = 0; /* shapes of the current kernel that have not arrived yet */
 	struct wire_head q;
 	int fd, r;
 

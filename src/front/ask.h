@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Asking heddled: one question, one answer. */
+/* Functions that ask heddled one question and wait for its answer. */
 #ifndef HEDDLE_CLI_ASK_H
 #define HEDDLE_CLI_ASK_H
 
@@ -19,7 +19,7 @@ struct wire_unreached;
  * - -EDQUOT: heddled's limits for one user are reached */
 int ask_path(const char *socket, char *ret, size_t max);
 int ask_status(const char *socket, struct wire_status *ret);
-/* Calls fn for each row, in order. */
+/* Calls fn for each tenant and each launch that heddled lists, in its order. */
 int ask_list(const char *socket, void (*fn)(void *user, const struct wire_row *row), void *user);
 /* Called once for each kernel (with shape NULL), and after it once for each of the kernel's shapes
  * (with kernel NULL). ask_profile returns -EBADMSG if heddled's reply has a shape before any
@@ -28,17 +28,18 @@ typedef void ask_profile_fn(
 	void *user, const struct wire_kernel *kernel, const struct wire_shape *shape);
 int ask_profile(const char *socket, ask_profile_fn *fn, void *user);
 /* Sets a tenant's priority and weight. Returns -ESRCH if there is no such tenant, and -EPERM if the
- * tenant belongs to another user. */
-/* Priority WIRE_AS_IT_IS and weight 0 leave the tenant's value unchanged. */
+ * tenant belongs to another user. Priority WIRE_AS_IT_IS and weight 0 leave the tenant's value
+ * unchanged. */
 int ask_set(const char *socket, uint32_t tenant, int priority, uint32_t weight);
-/* Explains the error of one of these functions. */
+/* Explains, in *ret, an error that one of these functions returned. */
 void ask_explain(const char *socket, int error, struct wire_unreached *ret);
-/* Says why asking failed; CLI_FAILED. */
+/* Reports why a question to heddled failed. Returns CLI_FAILED. */
 int ask_failed(const struct cli *c, const char *socket, int error);
 /* Returns whether HEDDLE_PRIORITY accepts this string: high, normal, low or a number of at most
  * three digits. */
 bool ask_is_priority(const char *word);
-int ask_priority(const char *word); /* of high, normal, low; -1: none of them */
+/* returns the priority for "high", "normal" or "low", else -1 */
+int ask_priority(const char *word);
 const char *ask_priority_name(int priority, char *buf, size_t size);
 
 #endif

@@ -21,7 +21,7 @@
 
 extern char **environ;
 
-static volatile sig_atomic_t caught, told; /* the signal; how many there were */
+static volatile sig_atomic_t caught, told; /* the last signal; the number of signals so far */
 
 static void on_signal(int sig)
 {
@@ -61,7 +61,7 @@ static void become_child(char *const argv[], char *const env[], const char *err_
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
-		_exit(125); /* it was gone before the line above */
+		_exit(125); /* the parent ended before the call of prctl */
 	dup2(out_fd, STDOUT_FILENO);
 	if (err_path) {
 		fd = open(err_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -150,7 +150,7 @@ void child_close_input(struct child *c)
 	c->in = -1;
 }
 
-/* Takes what is there; closes at the end. */
+/* Reads the output that is available. Closes the pipe at its end. */
 static void drain_output(struct child *c)
 {
 	char buf[16384];
@@ -183,7 +183,7 @@ static void kill_all(struct child *children, unsigned n)
 int child_collect(struct child *children, unsigned n, int timeout_ms)
 {
 	double end = clock_ms() + timeout_ms;
-	static sig_atomic_t heeded; /* so many signals */
+	static sig_atomic_t heeded; /* the value of `told` at the last return with -EINTR */
 
 	for (;;) {
 		struct pollfd p[16];

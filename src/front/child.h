@@ -12,11 +12,11 @@
 #include "base/base.h"
 
 struct child {
-	pid_t pid; /* 0: none, or already reaped */
-	int fd;    /* its standard output; -1 once at its end */
+	pid_t pid; /* 0: not running, or already reaped */
+	int fd;    /* the child's standard output; -1 after its end */
 	int in;    /* the child's standard input after child_start_listening, else -1 or 0 */
 	struct strbuf out;
-	int status; /* as waitpid gives it, once reaped */
+	int status; /* as waitpid returns it; valid once the child is reaped */
 };
 
 /* Starts a child process, which dies with this process. Returns 0 or a negative errno.
@@ -31,14 +31,14 @@ int child_start_listening(
 /* Writes text to the child's input. Returns 0 or a negative errno: -EPIPE if the child no longer
  * reads, -EINTR after a signal. */
 int child_tell(struct child *c, const char *text);
-/* Ends the child's input. */
+/* Closes the child's standard input. */
 void child_close_input(struct child *c);
 /* Catches SIGINT, SIGTERM and SIGHUP, so that this process can clean up before it ends. The process
  * ends only when it calls child_end_if_interrupted. Each signal also makes one child_wait return
  * early. Signals that were ignored before stay ignored. */
 void child_catch_signals(void);
 bool child_interrupted(void);
-/* Ends this process by the caught signal, if there was one. */
+/* If a signal was caught, ends this process by that signal. */
 void child_end_if_interrupted(void);
 /* Collects the children's output until every child has closed its output and ended. Returns
  * -ETIMEDOUT after timeout_ms and -EINTR after a signal; in both cases it kills and reaps the

@@ -22,7 +22,7 @@
 enum cli_status { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 struct cli_option {
-	char letter;      /* 0: long form only */
+	char letter;      /* 0: the option has only its long form */
 	const char *name; /* NULL ends the list */
 	/* The option's value as help shows it; NULL if the option is a flag.
 	 * - "a|b|c": the framework accepts only these strings. A string in capitals, as in
@@ -35,7 +35,7 @@ struct cli_option {
 
 enum cli_verb_flags {
 	CLI_OPERANDS_LAST = 1, /* options end at the first operand, which is a program or a spec */
-	CLI_PROGRAM = 2,       /* a program of its own instead of a verb of heddle */
+	CLI_PROGRAM = 2,       /* a separate program, not a verb of heddle */
 	/* errors are text even with --json, because another program uses standard output */
 	CLI_TEXT_ERRORS = 4,
 	/* The framework does not check HEDDLE_... variables, because the verb checks them itself or
@@ -49,37 +49,38 @@ enum cli_verb_flags {
 
 struct cli;
 struct cli_verb {
-	const char *name;     /* "exec", "ptx check" */
-	const char *operands; /* as shown: "FILE...", "-- PROG [ARG...]"; "" for none */
-	const char *summary;  /* one line, without a full stop */
-	const char *details;  /* text for -h and the man page, which wrap it; NULL: none */
-	const char *json;     /* the keys of --json's object, the same way */
+	const char *name; /* for example "exec" or "ptx check" */
+	/* as help shows them: "FILE...", "-- PROG [ARG...]"; "": no operands */
+	const char *operands;
+	const char *summary; /* one line, without a full stop */
+	const char *details; /* text for -h and the man page, which wrap it; NULL: none */
+	const char *json;    /* describes the keys of --json's object, wrapped like details */
 	const struct cli_option *options; /* NULL: only --json and -h, which every verb has */
-	int min_operands, max_operands;   /* max -1: any number */
+	int min_operands, max_operands;   /* max_operands -1: any number */
 	/* The framework calls this for every occurrence of an option, so that a verb can support
 	 * repeated options. Returns 0, or CLI_USAGE after it reports an error. */
 	int (*on_option)(struct cli *c, const struct cli_option *o, const char *value);
 	unsigned flags;
 	int (*run)(struct cli *c);
-	/* The program in heddle's folder that runs this verb, as "heddle-bench"; run is NULL then. NULL:
-	 * this program runs it. */
+	/* The name of the program in heddle's folder that runs this verb, such as "heddle-bench";
+	 * run is then NULL. NULL: this program runs the verb. */
 	const char *program;
 };
 
-/* One call of one verb. */
+/* One call of a verb. */
 struct cli {
 	const struct cli_verb *verb;
-	char **operands; /* NULL-terminated */
+	char **operands; /* ends with NULL */
 	int n_operands;
 	bool behind; /* "--" stood before the first operand */
 	bool json;
-	struct strbuf out;    /* the result, on its way to standard output */
-	struct strbuf unread; /* without --json: what would be the object */
-	int out_error;        /* errno of what could not be written */
+	struct strbuf out;    /* the result, not yet written to standard output */
+	struct strbuf unread; /* without --json: receives the JSON object, which is discarded */
+	int out_error;        /* errno of a failed write of the output, else 0 */
 	const char *values[CLI_OPTIONS_MAX];
 	bool given[CLI_OPTIONS_MAX];
-	const struct cli *whole; /* of a part: the call it belongs to; NULL */
-	unsigned number;         /* of a part, from 1: for errors */
+	const struct cli *whole; /* if this is a part: the call that it belongs to; else NULL */
+	unsigned number;         /* if this is a part: its number from 1, for error messages */
 };
 
 /* The program's table of verbs, in the order in which help lists them. main sets it first. */
@@ -87,10 +88,12 @@ extern const struct cli_verb *const *cli_verbs;
 extern unsigned cli_verbs_len;
 void cli_set_verbs(const struct cli_verb *const *verbs, unsigned n);
 
-/* ---- for verbs ---- */
+/* ---- functions for verbs ---- */
 bool cli_has(const struct cli *c, const char *option);
-const char *cli_value(const struct cli *c, const char *option);           /* NULL: not given */
-void cli_value_set(struct cli *c, const char *option, const char *value); /* not copied */
+/* NULL: the option was not given */
+const char *cli_value(const struct cli *c, const char *option);
+/* keeps the pointer; does not copy */
+void cli_value_set(struct cli *c, const char *option, const char *value);
 /* Parses an option's value as a number. Leaves *ret unchanged and returns 0 if the option was not
  * given. Returns CLI_USAGE after it reports a value that is not a number in range. Numbers are
  * decimal or begin with 0x, and may end in k, m or g for powers of 1024. */
@@ -121,11 +124,11 @@ void cli_emit(struct cli *c);
 /* Reads a whole file, or standard input if path is "-". The caller frees *ret_text. Returns 0, or
  * CLI_FAILED after it reports the error. */
 int cli_read_file(const struct cli *c, const char *path, char **ret_text, size_t *ret_len);
-/* Checks before long work that the file can be written at its end: its folder exists and this user may
- * write there. path NULL: nothing to check. Returns CLI_OK, or CLI_FAILED after it reports the error,
- * with the hint. */
+/* Checks, before long work, that its result can be written to the file: the folder exists, and this
+ * user may write there. path NULL: checks nothing. Returns CLI_OK, or CLI_FAILED after it reports
+ * the error, with the hint. */
 int cli_will_write(const struct cli *c, const char *path, const char *hint);
-/* The same for files in a folder that exists. */
+/* Checks the same for any file in an existing folder. */
 int cli_will_write_in(const struct cli *c, const char *folder, const char *hint);
 /* Writes data to a file. If memory ran out for data or the file cannot be written, the function
  * reports an error, in the second case with the hint. Returns CLI_OK or CLI_FAILED. */
@@ -134,7 +137,7 @@ int cli_write_file(
 /* Makes a new folder in $TMPDIR or /tmp. Its path is short enough for a socket in the folder.
  * Returns 0 or a negative errno. */
 int cli_make_folder(const char *kind, char ret_path[64]);
-void cli_remove_folder(const char *path); /* with all that is in it */
+void cli_remove_folder(const char *path); /* removes the folder's content, too */
 /* Appends to the text output, which is shown only without --json. Complete lines are written at
  * once. */
 void cli_show(struct cli *c, const char *fmt, ...) HD_PRINTF(2, 3);
@@ -155,7 +158,7 @@ const struct strbuf *cli_json_text(const struct cli *c);
  * - With part NULL, the function looks only in the folder of this program. */
 int cli_find_part(const char *part, const char *build_path, char **ret_path);
 
-/* ---- the frame ---- */
+/* ---- the framework itself ---- */
 /* Adds the errors that were reported under --json to c->out. If the verb has written no result, the
  * errors become an object of their own. */
 void cli_json_errors(struct cli *c);
@@ -165,7 +168,7 @@ const struct cli_verb *cli_find_verb(int argc, char **argv, int *ret_words);
 /* Runs a verb with argv, the arguments after its name, and prints its output. Returns the exit
  * status. */
 int cli_run_verb(const struct cli_verb *v, int argc, char **argv);
-/* Prints what is left of c->out. Returns status, or CLI_FAILED after it reports that standard output
+/* Prints the rest of c->out. Returns status, or CLI_FAILED after it reports that standard output
  * could not be written, as on a full disk. */
 int cli_finish(struct cli *c, int status);
 /* Parses argv, the arguments after the verb, into c. Returns 0, CLI_USAGE after it reports an
@@ -178,13 +181,15 @@ const struct cli_option *cli_option_at(const struct cli_verb *v, unsigned i);
  * group, such as "ptx", word is compared with the second words of the group's verbs. With group
  * NULL it is compared with the first words of all verbs. */
 const struct cli_verb *cli_near_verb(const char *group, const char *word);
-const char *cli_prefix(const struct cli_verb *v); /* "heddle " in front of its name, or "" */
+/* returns "heddle ", or "" for a program's only verb */
+const char *cli_prefix(const struct cli_verb *v);
 void cli_synopsis(const struct cli_verb *v, struct strbuf *out);
 /* Appends "usage: ...", wrapped to the terminal's width. */
 void cli_usage_line(const struct cli_verb *v, struct strbuf *out);
 void cli_help_verb(const struct cli_verb *v, struct strbuf *out);
-void cli_help_all(const char *group, struct strbuf *out); /* group: "ptx", or NULL for all */
-void cli_man(struct strbuf *out);                         /* scdoc */
+/* group "ptx": only the ptx verbs; NULL: all */
+void cli_help_all(const char *group, struct strbuf *out);
+void cli_man(struct strbuf *out); /* in scdoc's format */
 void cli_man_options(const struct cli_verb *v, struct strbuf *out);
 /* Writes shell completions for the verbs of the table. Returns 0 or -EINVAL. */
 int cli_completion(const char *shell, struct strbuf *out);

@@ -75,7 +75,7 @@ static bool same_group(const struct cli_verb *a, const struct cli_verb *b)
 	return first_len(a) == first_len(b) && memcmp(a->name, b->name, first_len(a)) == 0;
 }
 
-/* It is the first with this first word. */
+/* Returns whether verb i is the first one whose name begins with its first word. */
 static bool opens_group(unsigned i)
 {
 	return i == 0 || !same_group(cli_verbs[i - 1], cli_verbs[i]);

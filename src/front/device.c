@@ -26,7 +26,7 @@ static int count_devices(enum dev_kind kind)
 	struct cu_api cu;
 	pid_t pid;
 
-	fflush(NULL); /* what is unwritten is the parent's to write */
+	fflush(NULL); /* otherwise the child would write the parent's buffered output again */
 	pid = fork();
 	if (pid < 0)
 		return -errno;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Which of several devices --device means. */
+/* Selects one of several devices by --device, such as cuda:1. */
 #ifndef HEDDLE_CLI_DEVICE_H
 #define HEDDLE_CLI_DEVICE_H
 

@@ -76,7 +76,7 @@ static int option_set(struct cli *c, int i, const char *value)
 	const struct cli_option *o = cli_option_at(c->verb, (unsigned)i);
 	size_t len = value ? strlen(value) : 0;
 
-	/* "cuda:1": one device of a kind (device.c). */
+	/* With a number, as in "cuda:1", check only the kind here; device.c handles the number. */
 	if (value && !strcmp(o->name, "device") &&
 		(!strncmp(value, "cpu:", 4) || !strncmp(value, "cuda:", 5)))
 		len = strcspn(value, ":");
@@ -119,7 +119,7 @@ static int parse_long(struct cli *c, char **argv, int argc, int *next)
 	return option_set(c, i, argv[(*next)++]);
 }
 
-/* "-abc", "-xVALUE", "-x VALUE". */
+/* Parses short options: "-abc", "-xVALUE" or "-x VALUE". */
 static int parse_letters(struct cli *c, char **argv, int argc, int *next)
 {
 	for (const char *p = argv[*next - 1] + 1; *p; p++) {

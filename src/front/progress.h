@@ -12,9 +12,9 @@
 /* Sets the number of steps; 0 means unknown. Nothing is shown if standard error is not a terminal,
  * or is a dumb terminal. */
 void progress_begin(unsigned steps);
-/* Changes the number of steps. */
+/* Adds `steps` to the number of steps; negative: subtracts. */
 void progress_more(int steps);
-/* The next step begins. */
+/* Begins the next step, and shows the text as its description. */
 void progress_step(const char *fmt, ...) HD_PRINTF(1, 2);
 void progress_clear(void);
 /* Returns the width of the terminal behind fd, or 0 if fd is not a terminal. */

@@ -21,7 +21,7 @@
 
 static struct {
 	char *text, *hint;
-} errors[16]; /* with --json; those past the last are left out */
+} errors[16]; /* errors for --json; any beyond 16 are dropped */
 static unsigned n_errors;
 
 static const struct cli *whole_of(const struct cli *c)
@@ -208,12 +208,13 @@ int cli_will_write(const struct cli *c, const char *path, const char *hint)
 	bool made;
 	int fd;
 
-	/* The end of a pipe or a terminal is opened only once. */
+	/* Opening a pipe or a device twice could disturb its reader, so do not try it here. */
 	if (!path || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
 		return CLI_OK;
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	made = fd >= 0;
-	if (fd < 0 && errno == EEXIST) /* a symbolic link to a file that does not exist, too */
+	/* opening without O_EXCL follows a symbolic link to a file that does not exist yet */
+	if (fd < 0 && errno == EEXIST)
 		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return cli_error(c, hint, "%s: %s", path, strerror(errno));

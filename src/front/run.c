@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Finds the verb that a command line names, runs it, and prints its output. The exit status is the
- * verb's, or CLI_FAILED if standard output could not be written. A verb that another program has,
- * as heddle-bench has those of heddle bench, is run by that program. */
+ * verb's, or CLI_FAILED if standard output could not be written. Verbs that belong to another
+ * program, such as those of heddle bench to heddle-bench, are run by executing that program. */
 #include "base/environment.h"
 #include "base/text.h"
 #include "front/child.h"
@@ -110,8 +110,8 @@ void cli_show_table(struct cli *c, struct table *t)
 	table_finish(t);
 }
 
-/* Replaces this process by the program that has the verb, with the same arguments. Returns
- * CLI_FAILED after it reports that the program is not there. */
+/* Replaces this process with the program that has the verb, and passes on the arguments. Returns
+ * CLI_FAILED after it reports that the program is missing. */
 static int execute(const struct cli_verb *v, int argc, char **argv)
 {
 	const char *last = strchr(v->name, ' ');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The table of the program's verbs, and what is derived from a verb's row alone. */
+/* The table of the program's verbs, and functions that need only a verb's row. */
 #include "front/cli.h"
 
 const struct cli_verb *const *cli_verbs;

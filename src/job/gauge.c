@@ -94,7 +94,7 @@ CUresult gauge_mhz(const struct cu_api *cu, const struct gauge *g, double *ret_m
 {
 	CUdeviceptr at = g->words;
 	void *params[] = {&at};
-	uint64_t words[2]; /* ns, cycles */
+	uint64_t words[2]; /* elapsed nanoseconds and clock cycles */
 	CUresult r = cu->cuLaunchKernel(g->clock, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL);
 
 	if (r == CUDA_SUCCESS)

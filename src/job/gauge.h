@@ -12,10 +12,10 @@
 
 struct gauge {
 	CUfunction differ, clock;
-	CUdeviceptr words; /* of results */
+	CUdeviceptr words; /* device memory for the kernels' results */
 };
 
-/* On the current context. A driver error. */
+/* Loads the kernels into the current context. Returns the driver's result. */
 CUresult gauge_open(const struct cu_api *cu, struct gauge *ret);
 /* Compares two buffers from cuMemAlloc, and waits for the result. */
 CUresult gauge_same(const struct cu_api *cu, const struct gauge *g, CUdeviceptr a, CUdeviceptr b,

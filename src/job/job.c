@@ -21,9 +21,9 @@ struct job {
 	struct job_kernel k;
 	struct pass_kernel_info info;
 	struct pass_verdict verdict;
-	bool managed; /* transformed: managed or guard */
+	bool managed; /* the kernel was rewritten, in the managed or in the guard form */
 	struct strbuf image;
-	ptx_lines lines; /* where those of the image stood */
+	ptx_lines lines; /* the line of the original PTX for each line of image */
 	struct host_device device;
 	CUfunction fn, closer;
 	CUdeviceptr control;

@@ -12,20 +12,24 @@
 
 struct job_options {
 	enum dev_kind device;
-	bool preempt;                  /* the preemptible form */
-	enum pass_order order;         /* of its blocks */
-	struct host_steering steering; /* of it */
+	bool preempt; /* run the kernel in its preemptible form */
+	/* preemptible form: the order in which workers claim blocks */
+	enum pass_order order;
+	/* preemptible form: number of workers, blocks for each claim, and more */
+	struct host_steering steering;
 	bool check;      /* compare with the recorded launch's result (spec is a recording) */
-	unsigned repeat; /* runs, each with freshly filled buffers; at least 1 */
+	unsigned repeat; /* number of runs, each with freshly filled buffers; at least 1 */
 };
 
 struct job_result {
 	char device_name[128];
-	enum pass_tier tier;   /* preemptible form: how it was steered */
-	const char *reason;    /* why not managed; NULL */
-	enum pass_order order; /* preemptible form: of its blocks */
-	bool same;             /* check: the memory is as recorded; differences are reported */
-	double ms;             /* kernel's device time, the median of the repeats; < 0: none */
+	enum pass_tier tier;   /* preemptible form: the tier of the launch */
+	const char *reason;    /* why the launch was not managed; NULL: it was */
+	enum pass_order order; /* preemptible form: the order in which blocks were claimed */
+	/* with check: the memory equals the recorded result; differences are reported */
+	bool same;
+	/* median device time of the kernel over the repeats; negative: not measured */
+	double ms;
 	struct host_managed_stats stats;
 };
 

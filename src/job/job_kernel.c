@@ -53,7 +53,7 @@ int job_out_of_memory(const struct cli *c)
 	return cli_error(c, NULL, "out of memory");
 }
 
-/* ---- the module ---- */
+/* ---- loading the module ---- */
 
 /* Copies the recorded parameters. put_addresses later replaces the addresses in them. */
 static int take_recorded(struct job_kernel *k, uint32_t bytes)
@@ -135,7 +135,7 @@ void job_kernel_finish(struct job_kernel *k)
 	arena_finish(&k->arena);
 }
 
-/* ---- the device ---- */
+/* ---- opening the device ---- */
 
 enum dev_kind job_device_kind(const struct cli *c)
 {
@@ -150,7 +150,7 @@ enum dev_kind job_device_kind(const struct cli *c)
 int job_device_open(const struct cli *c, enum dev_kind kind, struct host_device *d)
 {
 	const char *device = cli_value(c, "device");
-	/* As a program's loader finds it. */
+	/* For "tenant", load the library that the loader of any program would find. */
 	const char *driver = device && !strcmp(device, "tenant") ? "libcuda.so.1" : NULL;
 	struct host_fault f;
 	char *path = NULL;
@@ -159,7 +159,7 @@ int job_device_open(const struct cli *c, enum dev_kind kind, struct host_device 
 	if (dev_open(kind, driver, &d->cu))
 		return cli_error(c, "heddle doctor says what this machine has",
 			"no device: the driver library could not be opened");
-	d->ordinal = 0; /* of those that are visible (front/device.c) */
+	d->ordinal = 0; /* index among the visible devices (front/device.c) */
 	JOB_TRY(c, d->cu.cuInit(0), "the device did not start");
 	if (cli_find_part(ASSEMBLER_PART, "src/" ASSEMBLER_PART, &path) < 0)
 		path = NULL;
@@ -208,8 +208,8 @@ static uint64_t device_limit(const struct host_device *d, CUdevice_attribute whi
 	return host_attribute(&d->cu, d->device, which);
 }
 
-/* Compares a shape with the limits of the device and of the kernel, because the driver's answer to a
- * launch beyond them names none. */
+/* Compares a shape with the limits of the device and of the kernel. The driver refuses a launch
+ * beyond a limit, too, but its error does not name the limit. */
 static int check_shape(const struct job_kernel *k, const struct host_device *d, CUfunction fn)
 {
 	const struct host_shape *s = &k->spec->shape;
@@ -360,7 +360,7 @@ int job_kernel_fill(struct job_kernel *k, const struct cu_api *cu)
 	return CLI_OK;
 }
 
-/* ---- what it wrote ---- */
+/* ---- writing the results ---- */
 
 int job_kernel_write(struct job_kernel *k, const struct cu_api *cu)
 {

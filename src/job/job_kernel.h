@@ -15,7 +15,8 @@
 
 /* job_device_open opens the first device and makes its primary context current on the calling
  * thread. */
-enum dev_kind job_device_kind(const struct cli *c); /* by --device; as it is parsed */
+/* Returns the kind of device that --device names, else DEV_AUTO. */
+enum dev_kind job_device_kind(const struct cli *c);
 int job_device_open(const struct cli *c, enum dev_kind kind, struct host_device *ret);
 
 struct job_kernel {
@@ -23,11 +24,13 @@ struct job_kernel {
 	const struct spec *spec;
 	struct arena arena;
 	struct cli_kernel src;
-	const char *entry; /* the kernel's symbol; spec->kernel is as the user wrote it */
-	uint8_t *params;   /* own_bytes of arguments; the caller's room behind them */
-	uint32_t own_bytes, *offsets; /* of each parameter */
-	CUdeviceptr *buffers;         /* for each argument; 0: a scalar, or not filled yet */
-	CUdeviceptr *initial;         /* what these begin with; 0: not needed yet, or zeros */
+	const char *entry; /* the kernel's symbol; spec->kernel is the name as the user wrote it */
+	uint8_t *params;   /* own_bytes bytes of arguments, then space for the caller */
+	uint32_t own_bytes, *offsets; /* offsets: of each parameter in params */
+	/* for each argument; 0: a scalar, or a buffer not filled yet */
+	CUdeviceptr *buffers;
+	/* copies of the buffers' initial contents; 0: zeros, or not made yet */
+	CUdeviceptr *initial;
 	bool by_workers; /* launched as workers, so no limit of the device applies to the grid */
 };
 
@@ -41,8 +44,8 @@ int job_kernel_read(struct cli *c, const struct spec *spec, size_t room, struct 
 void job_kernel_finish(struct job_kernel *k);
 
 /* Loads k's PTX, or PTX that was rewritten from it (NUL-terminated), so that the kernel can be
- * launched as its specification says. Some buffers are variables of the kernel's module. From then
- * on they are those of the newly loaded module. */
+ * launched as its specification says. Buffers that are variables of the kernel's module then refer
+ * to the newly loaded module. */
 int job_kernel_load(struct job_kernel *k, const struct host_device *d, const char *ptx,
 	CUmodule *ret_module, CUfunction *ret_fn);
 /* Fills the buffers with their initial contents and writes their addresses to the parameters.
@@ -52,8 +55,9 @@ int job_kernel_fill(struct job_kernel *k, const struct cu_api *cu);
 /* Writes to files those buffers for which the specification names a file. */
 int job_kernel_write(struct job_kernel *k, const struct cu_api *cu);
 int job_cu_failed(const struct cli *c, CUresult r, const char *what);
-extern const struct host_words job_words; /* the command line's */
-/* f: of no set of kernels. */
+/* The command line's option names, for messages from host/. */
+extern const struct host_words job_words;
+/* Reports a fault that concerns no set of kernels. Returns CLI_FAILED. */
 int job_host_failed(const struct cli *c, const struct host_fault *f);
 int job_out_of_memory(const struct cli *c);
 #define JOB_TRY(c, call, what)                             \

@@ -36,7 +36,7 @@ static int read_dims(const struct cli *c, const char *option, uint32_t ret[3])
 	return CLI_OK;
 }
 
-/* The shape and the arguments are the recorded ones. */
+/* Reads a recorded launch, which has its own shape and arguments. */
 static int read_recorded(const struct cli *c, struct spec *s)
 {
 	static const char *const known[] = {"grid", "block", "shared"};

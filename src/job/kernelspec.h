@@ -9,7 +9,7 @@
 #include "front/cli.h"
 #include "job/spec.h"
 
-/* For the option table of a verb whose arguments form one specification. */
+/* Entries for the option table of a verb whose arguments form one specification. */
 /* clang-format off */
 #define KERNELSPEC_OPTIONS                                            \
 	{0, "grid", "X[,Y[,Z]]", "blocks in the grid (4,2 or 4x2)"},               \

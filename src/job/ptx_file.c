@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finding, unpacking and parsing PTX for the ptx verbs. */
+/* Finds, unpacks and parses PTX for the ptx verbs. */
 #include "job/ptx_file.h"
 #include "base/demangle.h"
 #include "base/text.h"
@@ -15,15 +15,15 @@
 
 #define MAX_PTX_BYTES (256u << 20)
 #define HINT_BYTES    400
-#define NAMED_MAX     20 /* unknown instructions of a file, */
+#define NAMED_MAX     20 /* maximum number of unknown instructions in warnings about a file */
 
 struct walk {
 	struct cli *c;
 	const char *path;
 	cli_ptx_fn *fn;
 	void *user;
-	uint64_t arch; /* 0: all */
-	bool debug;    /* of cubins, what their debug sections hold */
+	uint64_t arch; /* 0: all architectures */
+	bool debug;    /* read the PTX in the debug sections of cubins */
 	unsigned n_ptx, n_taken, n_code;
 	int status;
 };
@@ -154,7 +154,7 @@ static void add_names(const struct ptx_module *m, bool hint, struct strbuf *out)
 	}
 }
 
-/* A text that cannot be PTX, said. */
+/* Reports an error if the text is empty or CUDA C++. Returns CLI_OK for any other text. */
 static int check_text(const struct cli *c, const char *path, const char *text, size_t len)
 {
 	const char *dot = strrchr(path, '.');
@@ -167,7 +167,7 @@ static int check_text(const struct cli *c, const char *path, const char *text, s
 	return cli_error(c, NULL, "%s: empty", path);
 }
 
-/* A file that is no text. */
+/* Handles a file that is not text, such as a program or a fatbin. */
 static void walk_image(struct walk *w, const char *bytes, size_t len)
 {
 	const struct image_bytes b = {(const uint8_t *)bytes, len};
@@ -222,15 +222,15 @@ int cli_ptx_walk(struct cli *c, const char *path, cli_ptx_fn *fn, void *user)
 	return w.status;
 }
 
-/* ---- the PTX of one kernel ---- */
+/* ---- finding the PTX of one kernel ---- */
 
 struct choice {
-	const char *kernel; /* as the user wrote it */
-	bool exact;         /* there is a symbol of that name */
-	char *text;         /* NULL: none yet */
+	const char *kernel; /* the name as the user wrote it */
+	bool exact;         /* a kernel has this name as its symbol */
+	char *text;         /* PTX of the chosen kernel; NULL: none found yet */
 	size_t len;
 	uint32_t arch;
-	struct strbuf names; /* of existing kernels, ", " after each */
+	struct strbuf names; /* names of kernels in the file, each followed by ", " */
 	/* meant has the symbols of the kernels that the user may mean, with ", " after each. shown
 	 * has their C++ names, separated by "; ". */
 	struct strbuf meant, shown;
@@ -264,7 +264,7 @@ static const struct ptx_func *find_meant(struct choice *ch, const struct ptx_mod
 
 	if (f && f->is_entry && f->has_body) {
 		if (!ch->exact) {
-			free(ch->text); /* of one that is only called so */
+			free(ch->text); /* the PTX of a kernel that only matched by its C++ name */
 			ch->text = NULL;
 		}
 		ch->exact = true;
@@ -289,7 +289,7 @@ static int choose_kernel(struct cli *c, struct cli_ptx *f, void *user)
 	const struct ptx_func *k = f->diags.errors ? NULL : find_meant(ch, f->module);
 
 	if (f->diags.errors)
-		return CLI_OK; /* another one may do */
+		return CLI_OK; /* another PTX of the file may have no errors */
 	if (!k) {
 		add_names(f->module, true, &ch->names);
 		return CLI_OK;
@@ -316,7 +316,7 @@ static int no_kernel(struct cli *c, struct choice *ch, const char *path)
 		return cli_error(c, ch->shown.at, "%s has %u kernels called '%s'", path,
 			ch->n_meant, ch->kernel);
 	if (names->len > 2 && !names->failed)
-		names->at[names->len - 2] = 0; /* the last comma */
+		names->at[names->len - 2] = 0; /* removes the last comma */
 	return cli_error(c, names->len ? names->at : "it holds no kernels that can be read",
 		"%s has no kernel '%s'", path, ch->kernel);
 }
@@ -353,7 +353,7 @@ static int find_text(
 	return CLI_OK;
 }
 
-/* k->text parsed, and the kernel in it. */
+/* Parses k->text, and finds the kernel in it. */
 static int parse_kernel(
 	struct cli *c, struct arena *a, const char *path, const char *kernel, struct cli_kernel *k)
 {
@@ -462,7 +462,7 @@ void cli_ptx_json_diags(struct json *j, const struct diag_list *d)
 	json_end(j, ']');
 }
 
-/* ---- instructions that are not known ---- */
+/* ---- unknown instructions ---- */
 
 /* Returns the known instruction with the most similar name, or NULL. Only the name before the first
  * dot is compared. */
@@ -475,7 +475,7 @@ static const char *find_nearest(const char *text)
 		size_t n = strcspn(name, "_");
 
 		if (n == len && memcmp(name, text, len) == 0)
-			return NULL; /* it is what follows that is not known */
+			return NULL; /* the opcode is known, so the unknown part is a modifier */
 	}
 	for (unsigned i = 1; i < PTX_OP_COUNT; i++) {
 		const char *name = ptx_ops[i].name;

@@ -13,12 +13,12 @@ struct cli_ptx {
 	const char *path; /* as given on the command line */
 	const char *name; /* name to show: the path, and for PTX inside a file also "(sm_75 #2)" */
 	unsigned entry;   /* index of the PTX within the file, from 1; 0: the file is PTX */
-	uint32_t arch;    /* 75 for sm_75; 0: not known */
+	uint32_t arch;    /* 75 for sm_75; 0: unknown */
 	const char *text;
 	size_t len;
-	struct arena arena; /* of the diagnostics */
+	struct arena arena; /* memory of the diagnostics */
 	struct diag_list diags;
-	struct ptx_module *module; /* NULL when it was not read */
+	struct ptx_module *module; /* NULL: not parsed */
 };
 
 /* Parses each PTX of a file, or with --arch only the PTX for that architecture, and calls fn for
@@ -38,7 +38,7 @@ int cli_ptx_walk(struct cli *c, const char *path, cli_ptx_fn *fn, void *user);
 struct cli_kernel {
 	char *text;
 	size_t len;
-	struct diag_list *diags; /* of the file, in the arena given */
+	struct diag_list *diags; /* the file's diagnostics, in the caller's arena */
 	struct ptx_module *module;
 	const struct ptx_func *f;
 };
@@ -57,15 +57,15 @@ int cli_ptx_each(struct cli *c, cli_ptx_fn *fn);
 /* Prints the kernels of all files among words, one on each line, for shell completions. Prints
  * nothing else. words ends with a NULL. */
 void cli_ptx_names(struct cli *c, char *const words[]);
-/* Prints to text; if text is c->out, as for standard output. */
+/* Prints m to text. If text is c->out, standard output gets the text piece by piece. */
 void cli_ptx_print(struct cli *c, const struct ptx_module *m, struct strbuf *text);
-/* Keys "file", "entry", "arch". */
+/* Writes the keys "file", "entry" and "arch". */
 void cli_ptx_json_name(struct json *j, const struct cli_ptx *f);
 /* Writes the key "diagnostics": an array of objects with level, line, column, message and hint. */
 void cli_ptx_json_diags(struct json *j, const struct diag_list *d);
 /* Warns about the first 20 unknown instructions, which may be new or misspelt. */
 void cli_ptx_warn_unknown(struct cli_ptx *f);
-/* For a table of options. */
+/* The option --arch, as an entry for a table of options. */
 #define CLI_PTX_ARCH                                                                               \
 	{                                                                                          \
 		0, "arch", "NN", "only the PTX for compute capability N.N, of a file with several" \

@@ -23,7 +23,7 @@ bool recording_is(const char *word)
 	return !strncmp(word, PREFIX, strlen(PREFIX));
 }
 
-/* ---- files ---- */
+/* ---- reading files ---- */
 
 static int read_failed(const struct cli *c, const char *path, int r, uint32_t version)
 {
@@ -90,10 +90,10 @@ int recording_each(
 	return r;
 }
 
-/* ---- the one that is meant ---- */
+/* ---- finding the launch that the user names ---- */
 
 struct search {
-	const char *kernel; /* NULL: any */
+	const char *kernel; /* NULL: any kernel */
 	struct arena *arena;
 	struct recording found;
 	unsigned n_found, n;
@@ -165,7 +165,7 @@ static int tell_choice(const struct cli *c, const char *place, const struct sear
 		s->n_found);
 }
 
-/* ---- as a specification ---- */
+/* ---- making a specification from a recorded launch ---- */
 
 static const char *region_text(struct spec *s, uint32_t i)
 {
@@ -236,9 +236,9 @@ int recording_read(const struct cli *c, const char *word, const char *kernel, st
 	return make_args(c, ret);
 }
 
-/* ---- what it left ---- */
+/* ---- comparing the result with the recorded one ---- */
 
-static const uint8_t zeros[8]; /* of one element, the widest */
+static const uint8_t zeros[8]; /* as large as the widest element */
 
 /* Returns true if element e of the kernel's result equals the recorded element. If the element is
  * an address, the buffers of this process are at other addresses than the recorded ones. So an

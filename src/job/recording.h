@@ -11,9 +11,9 @@
 #include "job/job_kernel.h"
 #include "job/spec.h"
 
-#define RECORDING_FOLDER ".recorded" /* behind the program's name */
+#define RECORDING_FOLDER ".recorded" /* the suffix after the program's name */
 
-bool recording_is(const char *word); /* "recorded:..." */
+bool recording_is(const char *word); /* returns whether word begins with "recorded:" */
 /* A recorded launch's file, read into the arena. Its digest is not checked yet. */
 struct recording {
 	const char *path;

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ON_HOST (64u << 10) /* bytes up to which carrying is as quick as a launch */
+/* Up to this size, copying a buffer to the host takes no longer than a launch. */
+#define ON_HOST (64u << 10)
 
 int corun_device_open(const struct cli *c, enum dev_kind kind, struct corun_device *d)
 {
@@ -119,7 +120,7 @@ void corun_kernel_close(struct corun_kernel *k)
 	job_kernel_finish(&k->k);
 }
 
-/* ---- comparing ---- */
+/* ---- comparing results ---- */
 
 static int copy_buffer(struct cli *c, struct corun_device *d, const struct spec_arg *a,
 	CUdeviceptr from, uint8_t **ret)

@@ -15,16 +15,17 @@
 struct corun {
 	struct cli *c;
 	struct arena *arena;
-	struct corun_device *device; /* closed with this, where `own` is set */
+	/* belongs to this struct, and is closed with it, if `own` is set */
+	struct corun_device *device;
 	struct corun_kernel *of[CORUN_MAX], *own;
 	unsigned n;
 	struct corun_result res;
-	struct host_set set; /* of them */
+	struct host_set set; /* the kernels as the host layer sees them */
 	struct host_form *forms;
 	struct model_kernel kernels[CORUN_MAX];
 };
 
-/* ---- what cannot be ---- */
+/* ---- reporting faults ---- */
 
 /* Reports the fault f as an error of the command, or returns f's reason in *why. The reason is
  * returned, and not reported, if why is not NULL and the fault means that these kernels cannot run
@@ -36,7 +37,7 @@ static int fail_or_explain(struct corun *x, const struct host_fault *f, struct s
 	host_explain(f, &x->set, &job_words, &text, &hint);
 	if (why && f->code > HOST_BUG) {
 		strbuf_puts(why, text.at ? text.at : "");
-	} else if (f->code == HOST_MERGING && text.at) { /* where it stands */
+	} else if (f->code == HOST_MERGING && text.at) { /* show the source line with the fault */
 		struct diag_list *diags = x->of[f->kernel]->k.src.diags;
 
 		diag_add(diags, DIAG_ERROR, f->line, f->col, 1, "%s", text.at);
@@ -50,7 +51,7 @@ static int fail_or_explain(struct corun *x, const struct host_fault *f, struct s
 	return CLI_FAILED;
 }
 
-/* ---- runs ---- */
+/* ---- running ---- */
 
 static int fill_all(struct corun *x)
 {
@@ -234,7 +235,7 @@ void corun_look_at_woven(
 		.warps = (b[0] * b[1] * b[2] + 31) / 32};
 }
 
-/* ---- what they are ---- */
+/* ---- identifying the kernels ---- */
 
 void corun_identify(struct corun *x, struct model_together *ret)
 {
@@ -272,7 +273,8 @@ int corun_look_up(
 		       : CLI_OK;
 }
 
-/* For longer than the form is there. */
+/* Stores the result of weaving in x->res. The reason is copied, because it must outlive the
+ * form. */
 static int keep_woven(struct corun *x, const struct host_merging *m)
 {
 	struct pass_woven *w = &x->res.woven;

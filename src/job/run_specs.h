@@ -16,32 +16,34 @@
 struct corun_options {
 	enum dev_kind device;
 	enum host_way way;
-	unsigned repeat;             /* runs, each on freshly filled buffers; at least 1 */
-	struct host_merging merging; /* HOST_WAY_MERGE */
-	bool tuned;                  /* how and merging are looked up, and set here */
-	const char *store;           /* where; NULL: model_store_path */
-	unsigned compile_s;          /* timeout for compiling several kernels as one, seconds */
+	/* number of runs, each on freshly filled buffers; at least 1 */
+	unsigned repeat;
+	struct host_merging merging; /* only for HOST_WAY_MERGE */
+	/* corun_run looks up the stored way, and sets `way` and `merging` */
+	bool tuned;
+	const char *store;  /* file of the stored way; NULL: model_store_path */
+	unsigned compile_s; /* timeout for compiling several kernels as one, seconds */
 	/* first run each kernel alone and plain, then compare the memory after each run */
 	bool check;
 };
 
-/* A buffer that differs from what the plain kernel leaves. */
+/* A buffer whose contents differ from the plain kernel's result. */
 struct corun_difference {
-	unsigned kernel, arg; /* from 0 */
-	uint64_t elements;    /* so many are others */
-	uint64_t first;       /* the first of them */
+	unsigned kernel, arg; /* indices, from 0 */
+	uint64_t elements;    /* number of elements that differ */
+	uint64_t first;       /* index of the first element that differs */
 };
 
 struct corun_result {
 	char device_name[128];
-	uint32_t n_sms, registers;  /* of an SM */
-	struct host_times times;    /* of the run with the median time */
-	uint32_t fit[CORUN_MAX];    /* blocks of the plain kernel that fit one SM at once */
-	uint64_t blocks[CORUN_MAX]; /* of its grid */
-	struct pass_woven woven;    /* HOST_WAY_WEAVE */
-	/* of HOST_WAY_MERGE; for fused kernels, per_sm and workers are numbers of blocks */
+	uint32_t n_sms, registers;  /* number of SMs; registers of each SM */
+	struct host_times times;    /* times of the run with the median duration */
+	uint32_t fit[CORUN_MAX];    /* number of blocks of the plain kernel that fit on an SM */
+	uint64_t blocks[CORUN_MAX]; /* number of blocks in the plain kernel's grid */
+	struct pass_woven woven;    /* only for HOST_WAY_WEAVE */
+	/* only for HOST_WAY_MERGE; for fused kernels, per_sm and workers are numbers of blocks */
 	struct host_merge_plan plan;
-	/* Of the first run that has any; in the arena given. */
+	/* Differences of the first run that has any; in the caller's arena. */
 	struct corun_difference *differences;
 	unsigned n_differences;
 };
@@ -66,7 +68,7 @@ int corun_device_open(const struct cli *c, enum dev_kind kind, struct corun_devi
 struct corun_kernel {
 	struct job_kernel k;
 	struct host_kernel host;
-	uint32_t fit; /* blocks that fit one SM */
+	uint32_t fit; /* number of blocks that fit on an SM */
 	/* want[a] is a copy, in device memory, of what the kernel alone leaves in the buffer of
 	 * argument a; 0 if a is a scalar. want is NULL if results are not compared. */
 	CUdeviceptr *want;
@@ -92,10 +94,10 @@ struct corun;
  * a failure. */
 int corun_open(struct cli *c, struct arena *arena, struct corun_device *d,
 	struct corun_kernel *const *of, unsigned n, struct corun **ret);
-/* The device, the kernels and that. */
+/* Opens a device, loads the kernels of specs[0] to specs[n-1], and makes a set of them. */
 int corun_open_specs(struct cli *c, struct arena *arena, const struct spec *specs, unsigned n,
 	enum dev_kind device, bool check, struct corun **ret);
-void corun_limit(struct corun *x, unsigned compile_s); /* else ASSEMBLER_LIMIT_S */
+void corun_limit(struct corun *x, unsigned compile_s); /* default: ASSEMBLER_LIMIT_S */
 void corun_close(struct corun *x);
 /* Prepares a way of running the kernels; needed once for each way and its options. m has the way's
  * options: the shares for HOST_WAY_GREEN, the options for HOST_WAY_WEAVE, and for HOST_WAY_MERGE
@@ -114,15 +116,16 @@ int corun_once(struct corun *x, enum host_way way, const struct host_merging *m,
 	const struct host_merge_plan *plan, bool each, struct host_times *ret, bool *ret_same);
 /* Sets the dynamic shared memory that later unmodified launches of kernel k use. */
 void corun_take_shared(struct corun *x, unsigned k, uint32_t bytes);
-const struct corun_result *corun_seen(const struct corun *x); /* device_name, n_sms, fit */
+/* Returns a result in which only device_name, n_sms, registers, fit and blocks are valid. */
+const struct corun_result *corun_seen(const struct corun *x);
 /* Returns how long it took to make a form (a rewritten kernel) and to compile it, in ms. Call it
  * after corun_prepare. */
 void corun_made(const struct corun *x, enum host_way way, double *ret_make, double *ret_compile);
 /* The result of weaving, valid after corun_prepare. The pointers are borrowed. */
 struct corun_woven {
 	const struct host_form *form;
-	const char *name; /* of the kernel that is not woven */
-	uint32_t warps;   /* of a block */
+	const char *name; /* the kernel that could not be woven */
+	uint32_t warps;   /* number of warps in a block */
 };
 void corun_look_at_woven(
 	const struct corun *x, const struct host_merging *m, struct corun_woven *ret);

@@ -72,8 +72,8 @@ static int refuse_text(struct strbuf *err, const char *text, const char *why)
 	return -EINVAL;
 }
 
-/* Parses a whole number: as C writes it, or a decimal one with a unit, such as "64K" or "-1k". Stores
- * the magnitude and the sign. Returns false for any other text. */
+/* Parses a whole number: as C writes it, or a decimal one with a unit, such as "64K" or "-1k".
+ * Stores the magnitude and the sign. Returns false for any other text. */
 static bool parse_whole(const char *text, uint64_t *ret, bool *ret_minus)
 {
 	const char *digits = text + (*text == '-' || *text == '+'), *end;
@@ -125,7 +125,7 @@ static int parse_value(const struct spec_type *t, const char *text, size_t len, 
 		return -ERANGE;
 	if (minus)
 		v = -v;
-	memcpy(ret, &v, t->bytes); /* little endian, as every device here */
+	memcpy(ret, &v, t->bytes); /* all devices are little-endian */
 	return 0;
 }
 
@@ -151,7 +151,7 @@ static int parse_hex(struct arena *a, const char *text, const char *hex, struct 
 	return 0;
 }
 
-/* INIT[>FILE] */
+/* Parses a buffer's INIT[>FILE]. */
 static int parse_init(struct arena *a, const char *init, struct spec_arg *arg, struct strbuf *err)
 {
 	const char *out = strrchr(init, '>');

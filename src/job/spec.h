@@ -20,17 +20,18 @@
 #include "host/managed.h"
 
 struct spec_arg {
-	const char *text; /* as written */
+	const char *text; /* the argument as the user wrote it */
 	const struct spec_type *type;
 	bool is_buffer;
-	uint64_t count; /* elements of a buffer */
-	uint64_t bytes; /* of the buffer, or of the value */
-	uint8_t *value; /* scalar: its bytes */
+	uint64_t count; /* number of elements, if it is a buffer */
+	uint64_t bytes; /* size of the buffer or of the scalar */
+	uint8_t *value; /* the scalar's bytes, if it is one */
 	enum { SPEC_ZERO, SPEC_IOTA, SPEC_CONST, SPEC_RAND, SPEC_FILE, SPEC_BYTES } init;
-	const uint8_t *contents; /* SPEC_BYTES; not aligned */
-	const char *variable;    /* the buffer is this variable of the kernel's module; NULL */
+	const uint8_t *contents; /* initial contents for SPEC_BYTES; may be unaligned */
+	/* name of the module's variable that serves as the buffer; NULL: allocate it */
+	const char *variable;
 	uint64_t seed;
-	uint8_t element[8];             /* const(V) */
+	uint8_t element[8];             /* the value V of const(V) */
 	const char *in_path, *out_path; /* out_path "-": standard output */
 };
 
@@ -45,7 +46,7 @@ struct spec {
 	unsigned n_args;
 };
 
-#define SPEC_MAX_BYTES (16ull << 30) /* one buffer */
+#define SPEC_MAX_BYTES (16ull << 30) /* limit for one buffer */
 
 /* Parses grid or block dimensions, such as "4", "4,2", "4x2x1" or "64K,2". Each dimension is at
  * least 1. Returns 0 or -EINVAL. */
@@ -61,7 +62,7 @@ void spec_from_bytes(
 int spec_fill(const struct spec_arg *arg, void *out, struct strbuf *err);
 void spec_print_element(
 	const struct spec_arg *arg, const void *data, uint64_t i, struct strbuf *out);
-/* One value a line. */
+/* Prints the values of a buffer, one on each line. */
 void spec_print(const struct spec_arg *arg, const void *data, struct strbuf *out);
 
 #endif

@@ -18,15 +18,17 @@
 
 #define WAYS_MAX  (3 * 2 * 64 + 32 + 5 * CORUN_MAX + 2 * 7 + 1)
 #define FINALISTS 4u
-#define EVEN_MAX  512u /* blocks a claim */
-#define WORTH     0.99 /* of the better of those that change nothing */
+#define EVEN_MAX  512u /* maximum number of blocks for each claim */
+/* A way with rewritten kernels is chosen only if its time is at most this fraction of the best time
+ * with unmodified kernels. */
+#define WORTH 0.99
 
 bool way_counts(const struct way *w)
 {
 	return !w->why && !w->wrong && w->median > 0;
 }
 
-/* It runs the kernels as they are. */
+/* Returns whether the way runs unmodified kernels. */
 static bool way_changes_nothing(const struct way *w)
 {
 	return w->way == HOST_WAY_SEQUENTIAL || w->way == HOST_WAY_STREAMS;
@@ -43,7 +45,7 @@ const struct way *ways_best(const struct ways *w, enum host_way way, bool (*is)(
 	return best;
 }
 
-/* ---- which ways ---- */
+/* ---- listing the ways ---- */
 static int add_way(struct ways *t, enum host_way way, const struct host_merging *m)
 {
 	struct way *w = &t->at[t->n_ways];
@@ -95,7 +97,8 @@ static int add_shares(struct ways *t, enum ctl_order order, uint32_t of, uint32_
 	return r;
 }
 
-/* share of the first kernel, and share of each other kernel */
+/* Adds ways that divide the SMs by green contexts. A row of parts has the share of the first kernel
+ * and the share of each other kernel. */
 static int add_greens(struct ways *t)
 {
 	static const uint32_t parts[][2] = {{1, 3}, {1, 1}, {3, 1}};
@@ -138,8 +141,8 @@ static int add_even(struct ways *t)
 	return r;
 }
 
-/* ---- woven ---- */
-/* The way that was added last is none. */
+/* ---- listing the woven ways ---- */
+/* Marks the way that was added last as impossible. The text is the reason. */
 static int HD_PRINTF(2, 3) refuse_last(struct ways *t, const char *fmt, ...)
 {
 	struct way *w = &t->at[t->n_ways - 1];
@@ -197,7 +200,7 @@ static int add_bounds(struct ways *t, struct host_merging m, const struct corun_
 	struct corun_woven w;
 	int r = CLI_OK;
 
-	/* Something else bounds them. */
+	/* Return if something other than registers limits the number of blocks on an SM. */
 	if (fit_by_registers(t, free, free->form->registers) > per_sm)
 		return CLI_OK;
 	for (size_t i = 0; i < ARRAY_LEN(bounds) && r == CLI_OK; i++) {
@@ -238,7 +241,7 @@ static int add_weaves(struct ways *t)
 	return r == CLI_OK ? add_woven(t, &m, &sliced, &other) : r;
 }
 
-/* Those that take no share of anything. */
+/* Adds the ways that do not divide the workers among the kernels. */
 static int add_simple(struct ways *t)
 {
 	static const enum host_way ways[] = {
@@ -315,7 +318,7 @@ static int add_partitions(struct ways *t)
 	return r;
 }
 
-/* ---- measuring ---- */
+/* ---- measuring the ways ---- */
 static int measure_way(struct ways *t, struct way *w, bool warm)
 {
 	struct host_times times;
@@ -397,7 +400,8 @@ static bool stops(const struct ways *t)
 	return t->stops && t->stops();
 }
 
-/* anew: drops the earlier runs of each way first. */
+/* Measures each remaining way from index `from` on once. warm: the run is not counted. anew:
+ * earlier runs are discarded. */
 static int measure_round(struct ways *t, unsigned from, const char *what, bool warm, bool anew)
 {
 	int r = CLI_OK;
@@ -438,7 +442,7 @@ static int measure_from(struct ways *t, unsigned from)
 	return r;
 }
 
-/* At least one round, whatever the time. */
+/* Runs all rounds. The first round runs even if the time is up. */
 static int go_through(struct ways *t)
 {
 	int r = CLI_OK;
@@ -489,7 +493,7 @@ int ways_measure(struct ways *t)
 	return r == CLI_OK ? go_through(t) : r;
 }
 
-/* ---- choosing ---- */
+/* ---- choosing the best way ---- */
 static int by_median(const void *a, const void *b)
 {
 	const struct way *x = a, *y = b;

@@ -16,26 +16,27 @@ struct way {
 	struct host_merging merging;
 	struct host_merge_plan plan;
 	char name[MODEL_WAY_MAX];
-	const char *why; /* it is none; NULL */
-	bool wrong;      /* it left other memory */
-	bool dropped;    /* far behind: looked at, no more */
+	const char *why; /* why the way is impossible; NULL: it is possible */
+	bool wrong;      /* a run gave wrong results */
+	bool dropped;    /* far slower than the best way, so it is not measured again */
 	bool chosen;
-	double *ms; /* of the runs that count last; sorted once judged */
+	double *ms; /* times of the counted runs; sorted once they are all measured */
 	unsigned runs;
-	double median, spread; /* of these */
+	double median, spread; /* computed from ms; spread is relative to median */
 	double main_ms;        /* median before the fastest ways were measured again */
 };
 
 struct ways {
 	struct cli *c;
 	struct arena *arena;
-	const char *label; /* put before progress messages; NULL: none */
-	struct corun *x;   /* what it was opened with: a kernel's `want` */
-	unsigned n;        /* kernels */
-	unsigned rounds;   /* runs of each way that is not far slower */
-	unsigned points;   /* partitions of a kind, at most 64 */
-	unsigned looks;    /* runs of all ways before that */
-	bool weave;        /* also woven, if there are two kernels */
+	const char *label; /* prefix of progress messages; NULL: none */
+	/* the kernels, opened with expected results if results are to be checked */
+	struct corun *x;
+	unsigned n;      /* number of kernels */
+	unsigned rounds; /* counted runs of each way that was not dropped */
+	unsigned points; /* number of partitions to try of each kind, at most 64 */
+	unsigned looks;  /* runs of each way before slow ways are dropped */
+	bool weave;      /* also try to weave the kernels, if there are two */
 	/* factor for dropping: a way that is slower than the best by this factor is dropped,
 	 * unless it is the best of its kind */
 	double behind;
@@ -44,7 +45,7 @@ struct ways {
 	/* Returns true if nothing more is to be measured, because of Ctrl-C. The ways then keep the
 	 * runs that they have. NULL: never. */
 	bool (*stops)(void);
-	struct way *at; /* in order of listing; after ways_choose the fastest first */
+	struct way *at; /* in order of listing; after ways_choose, fastest first */
 	unsigned n_ways;
 };
 
@@ -64,7 +65,8 @@ int ways_will_keep(const struct cli *c, const char *path);
 /* Stores the chosen way for corun --how tuned (path as for model_store_open). */
 int ways_keep(const struct ways *w, const char *path);
 
-bool way_counts(const struct way *w); /* it can be done, and is right */
+/* Returns whether the way is possible, was measured, and gave correct results. */
+bool way_counts(const struct way *w);
 /* Returns the way with the lowest main_ms among those that ran correctly. way restricts the
  * search to one kind (HOST_WAYS: any kind), and `is` to those that it accepts (NULL: all). Returns
  * NULL if there is none. */

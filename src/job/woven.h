@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How far two kernels were woven, told. */
+/* Describes how far two kernels were woven, as text and as JSON. */
 #ifndef HEDDLE_CLI_WOVEN_H
 #define HEDDLE_CLI_WOVEN_H
 
@@ -9,10 +9,10 @@
 #include "job/spec.h"
 #include "pass/merge.h"
 
-/* Lines that begin with prefix. */
+/* Appends the description as lines that begin with prefix. */
 void woven_print(const struct spec specs[2], const struct pass_woven *w, const char *prefix,
 	struct strbuf *out);
-/* The key "woven". */
+/* Writes the description as the key "woven". */
 void woven_json(struct json *j, const struct spec specs[2], const struct pass_woven *w);
 
 #endif

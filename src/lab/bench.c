@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Rows of pairs of programs: measured in a stage, or taken from the file of --resume. */
+/* Measures rows of pairs of programs in a stage, or takes them from the file of --resume. */
 #include "lab/bench.h"
 
 #include <stdio.h>
@@ -47,9 +47,9 @@ struct stage_run bench_run(const struct bench *b, const char *low, const char *h
 		.timeout_ms = b->device == DEV_CPU ? 300000 : 60000};
 }
 
-/* ---- a pair's samples ---- */
+/* ---- the samples of a pair ---- */
 
-/* Times of launches and ends, by program, as names of arrays. */
+/* Names of the sample arrays with each program's launch times and end times. */
 static const struct {
 	const char *launch, *done;
 } names[2] = {{"low_launch_ns", "low_done_ns"}, {"high_launch_ns", "high_done_ns"}};
@@ -87,7 +87,7 @@ static json_t *pack(
 	return o;
 }
 
-/* Reads one program's rounds. Returns its median turnaround in ns; 0 if it took no part. */
+/* Reads one program's rounds. Returns its median turnaround in ns, or 0 if it did not take part. */
 static double unpack_program(
 	struct bench *b, const json_t *samples, unsigned p, struct stage_result *ret)
 {

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Data and functions that the parts with example programs share: the parts of heddle bench preempt,
- * and heddle bench share. Each part measures rows (samples.h), and then writes its tables (sheet.h) into
- * the JSON object that is open. */
+ * and heddle bench share. Each part measures rows (samples.h), and then writes its tables (sheet.h)
+ * into the JSON object that is open. */
 #ifndef HEDDLE_BENCH_H
 #define HEDDLE_BENCH_H
 
@@ -12,7 +12,7 @@
 #include "stage/stage.h"
 
 #define PROGRAMS 8
-extern const char *const bench_programs[PROGRAMS]; /* of FLEP's table 1 */
+extern const char *const bench_programs[PROGRAMS]; /* the programs of FLEP's table 1 */
 
 struct bench {
 	struct cli *c;
@@ -22,13 +22,13 @@ struct bench {
 	bool quick, runtime;
 	unsigned sms, rounds, failures;
 	struct samples samples;
-	char options[64];   /* on which samples depend (samples.h) */
-	struct json *j;     /* without --json, read by nobody */
-	char reference[64]; /* folder; empty: none */
+	char options[64];   /* text of the options on which samples depend (samples.h) */
+	struct json *j;     /* the open JSON object; discarded without --json */
+	char reference[64]; /* folder with the host's results; "": none */
 };
 
-/* A stage that opens when the first row needs it, so that a call whose rows are all kept starts no
- * daemon. All zeros but spec. */
+/* A stage that opens when the first row needs it. If all rows were measured by an earlier call, no
+ * daemon starts. Initialize all fields but spec with zeros. */
 struct bench_stage {
 	struct stage_spec spec;
 	struct stage stage;
@@ -42,24 +42,24 @@ void bench_stage_close(struct bench_stage *s);
 /* Returns a run of two programs: low with its large input, and high with its small input. Either
  * name may be NULL, and then that program does not run. */
 struct stage_run bench_run(const struct bench *b, const char *low, const char *high);
-/* Takes the row `key` if it is kept; else runs a pair of programs in the stage and keeps the row.
- * Returns CLI_OK, or CLI_FAILED if a signal has interrupted the benchmark or the stage does not open.
- * ret->rounds is 0 if there is no result: the pair failed, which is reported and counted, or no time is
- * left. */
+/* Finds the row `key` among the kept rows. If it is not there, runs a pair of programs in the stage
+ * and adds the row. Returns CLI_OK, or CLI_FAILED if a signal interrupted the benchmark or the
+ * stage did not open. ret->rounds is 0 if there is no result, because no time is left or because
+ * the pair failed; a failure is reported and counted. */
 int bench_pair(struct bench *b, struct bench_stage *s, const struct stage_run *run, const char *key,
 	struct stage_result *ret);
 
-/* Returns whether a part shows its tables after it has measured with the result r: also if a signal
- * interrupted it, so that the rows that it has are not lost. */
+/* Returns whether a part shows its tables after its measurement returned r. It also shows them
+ * after a signal, so that the rows measured so far are not lost. */
 bool bench_shows(int r);
 
 /* ---- bench_corun.c ---- */
 enum { BENCH_PAIRS = 1, BENCH_DELAY = 2, BENCH_EQUAL = 4, BENCH_TRIPLETS = 8 };
-/* Runs of programs to come. */
+/* Returns the number of runs to measure, for the progress line. */
 unsigned bench_corun_steps(const struct bench *b, unsigned parts);
 int bench_corun(struct bench *b, unsigned parts);
 
-/* ---- one file each: the number of rows of the part, and the part ---- */
+/* ---- for each other part: its number of rows, and its main function ---- */
 unsigned bench_overhead_steps(const struct bench *b);
 int bench_overhead(struct bench *b);
 unsigned bench_spatial_steps(const struct bench *b);

@@ -13,7 +13,7 @@
 #include "front/progress.h"
 #include "lab/resume.h"
 
-/* ---- what runs where ---- */
+/* ---- which cases run in which arrangement ---- */
 
 bool cases_run_in(const struct cases *cs, enum case_kind kind, unsigned k)
 {
@@ -96,7 +96,7 @@ struct figures cases_figures(const struct cases *cs, const struct bench_case *c,
 	return f;
 }
 
-/* ---- measuring ---- */
+/* ---- measuring the cases ---- */
 
 static struct crew_member *enlist_program(
 	struct cases *cs, struct crew *crew, const struct bench_case *c, unsigned i)
@@ -138,7 +138,7 @@ static const char *case_names(
 	return buf;
 }
 
-/* The third goes first, before the second. */
+/* Returns whether the third program launches before the second, because it is shorter. */
 static bool is_swapped(const struct cases *cs, const struct bench_case *c)
 {
 	return c->kind == CASE_REORDERED && cases_alone_of(cs, c, 2) < cases_alone_of(cs, c, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs bench/render.py on the JSON result. */
+/* Runs bench/render.py, which draws a picture from the JSON result. */
 #include "lab/picture.h"
 
 #include <errno.h>
@@ -14,7 +14,8 @@
 #define TIMEOUT_MS 60000
 #define HINT       "leave --svg out; bench/render.py draws a picture from --json, too"
 
-/* Runs python3 with render.py. input is a file, or NULL to only see whether both are there. */
+/* Runs render.py with python3 on the JSON file input. With input NULL, only checks that both
+ * exist. */
 static int run_renderer(struct cli *c, const char *kind, const char *input, struct strbuf *ret)
 {
 	struct child child = {.fd = -1};

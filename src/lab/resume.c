@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Packs the result of a case in an arrangement as a row, and unpacks it. Samples, for program N of the
- * case: "launch N", "done N", "kernel N", by round in ns, and "takes N": threads, registers, shared bytes
- * and blocks on an SM of its kernel. For all: "preemptions", "shrinks", "checked". */
+/* Packs the result of a case in an arrangement as a row, and unpacks it. "launch N", "done N" and
+ * "kernel N" are times of the case's program N in ns, one for each round. "takes N" has threads,
+ * registers, shared bytes and blocks on an SM of its kernel. The row as a whole has "preemptions",
+ * "shrinks" and "checked". */
 #include "lab/resume.h"
 
 #include <stdio.h>
@@ -31,7 +32,7 @@ static const char *name_of(const char *what, unsigned i, char buf[32])
 	return buf;
 }
 
-/* ---- packing ---- */
+/* ---- packing a result ---- */
 
 static void pack_program(json_t *o, const struct crew_times *t, unsigned i, unsigned rounds)
 {
@@ -64,7 +65,7 @@ void resume_put(struct bench *b, const struct cases *cs, const struct bench_case
 	samples_add(&b->samples, row_key(cs, c, k, key, sizeof(key)), o);
 }
 
-/* ---- unpacking ---- */
+/* ---- unpacking a result ---- */
 
 static bool unpack_program(struct bench *b, const json_t *row, unsigned i, struct crew_times *ret)
 {

@@ -16,7 +16,7 @@
 #include "base/measure.h"
 #include "base/text.h"
 
-/* ---- reading ---- */
+/* ---- reading the file of --resume ---- */
 
 static bool has_text(const json_t *o, const char *key, const char *want)
 {
@@ -130,7 +130,7 @@ const json_t *samples_row(const struct samples *k, const char *key)
 	return json_object_get(k->rows, key);
 }
 
-/* ---- measuring ---- */
+/* ---- adding rows ---- */
 
 bool samples_is_late(const struct samples *k)
 {
@@ -160,7 +160,7 @@ static bool append_line(const char *path, const char *line)
 	return ok;
 }
 
-/* Returns the row as its line of the file. The caller frees it. NULL: out of memory. */
+/* Returns the row's line for the file, or NULL if memory runs out. The caller frees the line. */
 static char *line_of(const struct samples *k, const char *key, json_t *samples)
 {
 	json_t *o = json_pack("{ss ss ss so}", "device", k->device, "options", k->options, "row",
@@ -174,8 +174,8 @@ static char *line_of(const struct samples *k, const char *key, json_t *samples)
 void samples_add(struct samples *k, const char *key, json_t *samples)
 {
 	char *line = line_of(k, key, samples);
-	/* The row is what the file has, to the last digit, so that later calls compute the same
-	 * figures. */
+	/* The row is read back from its line, so that later calls, which read the file, compute the
+	 * same figures. */
 	json_t *o = line ? json_loads(line, 0, NULL) : NULL;
 
 	if (!o || json_object_set(k->rows, key, json_object_get(o, "samples"))) {
@@ -189,7 +189,7 @@ void samples_add(struct samples *k, const char *key, json_t *samples)
 	free(line);
 }
 
-/* ---- figures ---- */
+/* ---- access to a row's samples ---- */
 
 json_t *samples_number(double value)
 {

@@ -41,7 +41,7 @@ void crew_close(struct crew *crew)
 	crew->n = 0;
 }
 
-/* NULL: it has none. */
+/* Returns the program's weight, or NULL if the stage gives it none. */
 static const char *weight_of(const struct stage_spec *spec, const char *program)
 {
 	for (unsigned i = 0; i < ARRAY_LEN(spec->weights); i++)
@@ -92,7 +92,7 @@ struct crew_member *crew_enlist(
 	return m->up || start_member(crew, m) == CLI_OK ? m : NULL;
 }
 
-/* ---- while they run ---- */
+/* ---- while the programs run ---- */
 
 static int report_failure(const struct crew *crew, const struct crew_member *m, const char *what)
 {
@@ -210,7 +210,7 @@ static void await_others(struct crew *crew, const struct crew_run *run)
 		if (!m->up || m->ready || takes_part(run, m))
 			continue;
 		if (await_ready(crew, m) != CLI_OK)
-			dismiss_member(m); /* its own run starts it anew */
+			dismiss_member(m); /* the program starts again in the run that needs it */
 	}
 }
 
@@ -236,7 +236,7 @@ static int tell_all(struct crew *crew, const struct crew_run *run)
 	return r;
 }
 
-/* ---- what they say ---- */
+/* ---- reading the programs' output ---- */
 
 struct reading {
 	struct crew_times *to;

@@ -9,28 +9,28 @@
 
 #include "stage/stage.h"
 
-#define CREW_MAX  32 /* programs */
-#define CREW_RUNS 3  /* of them at a time */
+#define CREW_MAX  32 /* programs of a crew */
+#define CREW_RUNS 3  /* programs that one run launches together */
 
 /* An SM's resources that a program's kernel uses; 0 if unknown. */
 struct crew_kernel {
-	unsigned threads, registers, shared_bytes; /* of a block, of a thread, of a block */
-	unsigned blocks_per_sm;                    /* that fit at most */
+	unsigned threads, registers, shared_bytes; /* per block, per thread, per block */
+	unsigned blocks_per_sm;                    /* number of blocks that fit on an SM */
 };
 
 struct crew_member {
 	struct stage_program program;
-	const char *priority; /* of heddle run, where the stage is managed */
+	const char *priority; /* passed to heddle run in a managed stage */
 	struct child child;
-	size_t read; /* of its output */
-	bool up;     /* it runs, as far as is known */
+	size_t read; /* bytes of the child's output that were already parsed */
+	bool up;     /* the process was started and has not ended, as far as is known */
 	bool ready, warm;
-	struct crew_kernel kernel; /* once ready */
+	struct crew_kernel kernel; /* valid once ready is set */
 };
 
 struct crew {
 	struct stage *s;
-	const struct stage_run *how; /* API, check, reference, timeout */
+	const struct stage_run *how; /* API, check, reference and timeout of all programs */
 	struct crew_member at[CREW_MAX];
 	unsigned n, n_runs;
 };
@@ -41,21 +41,21 @@ struct crew {
 struct crew_run {
 	unsigned n, rounds;
 	struct crew_member *of[CREW_RUNS];
-	double delay_us[CREW_RUNS]; /* the first has none */
+	double delay_us[CREW_RUNS]; /* delay_us[0] is 0 */
 	bool at_once;               /* all launch at the same time, without delays */
 };
 
 struct crew_times {
-	double *turnaround_ns, *kernel_ns; /* by round; in the arena given */
-	struct stage_round *at;            /* this one's times are those of `low` */
+	double *turnaround_ns, *kernel_ns; /* for each round; allocated in the caller's arena */
+	struct stage_round *at;            /* for each round; uses only the low_ fields */
 	double median_ns, kernel_median_ns;
 	struct crew_kernel kernel;
 };
 
 struct crew_result {
-	unsigned n, rounds; /* n 0: it failed, or was not run */
+	unsigned n, rounds; /* n is 0 if the run failed or did not take place */
 	struct crew_times of[CREW_RUNS];
-	double makespan_ns; /* median: from the first launch until all are done */
+	double makespan_ns; /* median time from the first launch until all programs are done */
 	unsigned preemptions, shrinks, checked, wrong;
 };
 

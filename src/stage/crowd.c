@@ -25,7 +25,7 @@ struct crowd {
 	struct crowd_result *res;
 	struct child child[CROWD_MAX];
 	char end_path[128], socket[108];
-	uint32_t tenant[CROWD_MAX]; /* 0: not known */
+	uint32_t tenant[CROWD_MAX]; /* 0: not known yet */
 };
 
 static int crowd_start(struct crowd *w)
@@ -48,7 +48,7 @@ static int crowd_start(struct crowd *w)
 	return r;
 }
 
-/* ---- while they run ---- */
+/* ---- while the programs run ---- */
 
 static unsigned rounds_so_far(const struct child *c)
 {
@@ -86,7 +86,7 @@ static bool all_run(const struct crowd *w)
 	return true;
 }
 
-/* Until each has finished this many rounds. */
+/* Waits until each program i has finished want[i] rounds. */
 static int await_rounds(struct crowd *w, const unsigned want[CROWD_MAX])
 {
 	double end = clock_ms() + w->run->run->timeout_ms;
@@ -120,7 +120,7 @@ static void take_row(void *user, const struct wire_row *row)
 	}
 }
 
-/* Makes heddled count shares anew, which it does when a weight is set. */
+/* Makes heddled restart its count of shares, which it does when a weight is set. */
 static int count_shares_anew(struct crowd *w)
 {
 	int r = ask_list(w->socket, take_row, w);
@@ -154,7 +154,7 @@ static int crowd_measure(struct crowd *w)
 	return await_rounds(w, rounds);
 }
 
-/* ---- after it ---- */
+/* ---- after the programs ended ---- */
 
 struct crowd_reading {
 	struct crowd_times *to;

@@ -13,21 +13,24 @@
 struct crowd_run {
 	const struct stage_run *run; /* API, check, reference and timeout */
 	struct stage_program program[CROWD_MAX];
-	unsigned weight[CROWD_MAX]; /* under heddle */
-	unsigned n;                 /* programs */
-	unsigned warm_rounds;       /* that each finishes before the time begins; 1 at least */
-	uint64_t window_ns;         /* how long rounds count */
+	unsigned weight[CROWD_MAX]; /* the programs' weights in heddle */
+	unsigned n;                 /* number of programs */
+	/* rounds that each program finishes before the time window begins; at least 1 */
+	unsigned warm_rounds;
+	uint64_t window_ns; /* length of the time window in which rounds count */
 };
 
 struct crowd_times {
-	uint64_t *done_ns; /* end of every round, in order (CLOCK_MONOTONIC); in the given arena */
+	/* end of each round, in order (CLOCK_MONOTONIC); in the caller's arena */
+	uint64_t *done_ns;
 	unsigned n;
 };
 
 struct crowd_result {
 	struct crowd_times of[CROWD_MAX];
-	double share_had[CROWD_MAX]; /* heddled's, percent; NAN: not known */
-	uint64_t from_ns;            /* when the time began */
+	/* share of GPU time in percent, as heddled reports it; NAN: unknown */
+	double share_had[CROWD_MAX];
+	uint64_t from_ns; /* start of the time window */
 	unsigned checked, wrong;
 };
 

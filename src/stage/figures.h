@@ -27,7 +27,7 @@ static inline struct figures figures_of(
 	};
 }
 
-#define FIGURES_SPREAD 0.1 /* that rounds may differ by */
+#define FIGURES_SPREAD 0.1 /* allowed spread of the rounds, relative to the median */
 
 /* Returns the spread of turnarounds over the rounds, relative to their median, or -1 if there is
  * only one round. */

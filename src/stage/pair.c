@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- command lines ---- */
+/* ---- building command lines ---- */
 
 static int make_command(
 	struct stage *s, const struct stage_run *run, bool high, struct stage_command *k)
@@ -37,7 +37,7 @@ static int make_command(
 	return CLI_OK;
 }
 
-/* ---- output ---- */
+/* ---- parsing the programs' output ---- */
 
 struct reading {
 	struct stage_result *res;
@@ -95,7 +95,7 @@ static int read_child(struct stage *s, struct arena *a, const struct stage_run *
 	return CLI_OK;
 }
 
-/* ---- the daemon's events ---- */
+/* ---- reading the daemon's events ---- */
 
 static long events_path(const struct stage *s, char *path, size_t size)
 {
@@ -198,7 +198,7 @@ int stage_run(
 	}
 	e = r == CLI_OK ? child_wait(child, 2, run->timeout_ms) : 0;
 	if (e == -EINTR)
-		r = CLI_FAILED; /* a signal needs no error message */
+		r = CLI_FAILED; /* interrupted by the user: report no error */
 	else if (e)
 		r = cli_error(s->c, NULL, "%s beside %s (%s) did not end within %d s",
 			part[1] ? run->high.name : "nothing", part[0] ? run->low.name : "nothing",

@@ -90,7 +90,7 @@ static void mps_stop(struct stage *s)
 	s->mps_running = false;
 }
 
-/* ---- heddled ---- */
+/* ---- starting and ending heddled ---- */
 
 static int await_socket(struct stage *s, const char *path)
 {
@@ -165,9 +165,10 @@ static int heddled_start(struct stage *s)
 	argv[n++] = "--mps";
 	argv[n++] = s->spec.mps ? "on" : "off";
 	argv[n++] = "--set";
-	argv[n++] = "mps_stays=off"; /* its folder goes, too */
+	/* end MPS with heddled, because the folder with its pipes is removed */
+	argv[n++] = "mps_stays=off";
 	argv[n++] = "--set";
-	argv[n++] = state; /* neither reads nor writes what other runs learnt */
+	argv[n++] = state; /* keep measurements of other runs out of this one */
 	for (unsigned i = 0; i < ARRAY_LEN(s->spec.options) && s->spec.options[i]; i++)
 		argv[n++] = (char *)s->spec.options[i];
 	argv[n] = NULL;

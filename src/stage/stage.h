@@ -13,21 +13,23 @@
 #include "front/child.h"
 #include "front/cli.h"
 
-/* The shim needs this many launches to find a kernel's best form and number of blocks for each claim
- * (src/shim/pace.c). Benchmarks make them first, where heddle manages a kernel on a GPU, and do not
- * count them. Their JSON has the number as warm_rounds. */
+/* The shim needs this many launches to find a kernel's best form and number of blocks for each
+ * claim (src/shim/pace.c). Benchmarks make them first, where heddle manages a kernel on a GPU, and
+ * do not count them. Their JSON has the number as warm_rounds. */
 #define STAGE_SEARCH_ROUNDS 14
 
 struct stage_spec {
-	const char *name;     /* as shown: "unmanaged", "MPS", "heddle" */
+	const char *name;     /* the name that is shown: "unmanaged", "MPS", "heddle" */
 	enum dev_kind device; /* DEV_CPU or DEV_CUDA */
-	bool managed;         /* under heddle; else as the programs are */
+	bool managed;         /* the programs run under heddle; false: without it */
 	bool mps;
-	bool mps_priorities; /* the vendor's client priorities, unmanaged */
-	bool ranked;         /* managed: one program of a pair has priority high (cases.h: lead) */
-	const char *policy;  /* heddled's; NULL: hpf */
-	const char *options[8]; /* more of heddled's; NULL ends them */
-	const char *store;      /* managed: a store that heddled starts with; NULL: none */
+	/* unmanaged: programs get MPS client priorities from CUDA_MPS_CLIENT_PRIORITY */
+	bool mps_priorities;
+	bool ranked;        /* managed: one program of a pair has priority high (cases.h: lead) */
+	const char *policy; /* heddled's policy; NULL: hpf */
+	const char *options[8]; /* further options for heddled; ends with NULL */
+	/* managed: a store of measurements that heddled starts with; NULL: none */
+	const char *store;
 	/* Managed stages: the weights of these programs, which then have priority normal. The list
 	 * ends with a NULL name. */
 	struct {
@@ -45,12 +47,13 @@ struct stage {
 	char *cpu_libraries; /* LD_LIBRARY_PATH=... that makes programs load the virtual GPU */
 };
 
-/* A program of the examples. */
+/* An example program and its input. */
 struct stage_program {
 	const char *name, *size;
-	double scale;    /* 0: 1 */
-	const char *ptx; /* instead of its own kernel, of heddle ptx slice */
-	unsigned slices; /* of that a launch is made of; 0: as it is */
+	double scale; /* factor for the input size; 0 means 1 */
+	/* a PTX file to run instead of the program's own kernel, made by heddle ptx slice */
+	const char *ptx;
+	unsigned slices; /* number of slices for each launch; 0: the kernel is not sliced */
 };
 
 struct stage_round {
@@ -59,16 +62,17 @@ struct stage_round {
 
 struct stage_result {
 	unsigned rounds;
-	struct stage_round *at; /* in the arena given */
-	double low_ns, high_ns; /* median turnaround; 0: took no part */
+	struct stage_round *at; /* for each round; allocated in the caller's arena */
+	double low_ns, high_ns; /* median turnaround; 0: the program did not take part */
 	double low_kernel_ns, high_kernel_ns;
-	double *low_kernel_rounds_ns; /* of each round */
+	double *low_kernel_rounds_ns; /* kernel time of each round */
 	double makespan_ns;           /* median */
 	uint64_t low_blocks;
 	unsigned checked, wrong;
-	/* managed: from the daemon's events */
-	unsigned preemptions, shrinks; /* of all SMs, of some */
-	double *handover_ns;           /* from the store to the last worker's exit, in order */
+	/* Managed stages: counts from the daemon's events. */
+	unsigned preemptions, shrinks; /* preemptions that took all SMs; that took only some */
+	/* time from the preempting word's store to the last worker's exit, for each handover */
+	double *handover_ns;
 	/* for each handover: the low-priority launch's unfinished blocks, which then waited */
 	double *put_off;
 	unsigned handovers;
@@ -77,13 +81,13 @@ struct stage_result {
 
 struct stage_run {
 	const char *reference; /* folder where programs cache the host's results; NULL: none */
-	struct stage_program low, high; /* name NULL: this one does not take part */
+	struct stage_program low, high; /* a program with name NULL does not take part */
 	unsigned rounds;
 	double delay_us;   /* from the start of low's kernel to high's launch */
-	bool runtime;      /* the programs built on the runtime API */
-	const char *check; /* "each", "last" or "none" */
+	bool runtime;      /* use the programs that are built on the runtime API */
+	const char *check; /* which rounds' results are checked: "each", "last" or "none" */
 	int timeout_ms;
-	bool equal; /* both tenants get priority normal */
+	bool equal; /* both tenants have priority normal */
 };
 
 /* Finds the device that --device names (want; NULL: automatic), its name and its number of SMs.
@@ -100,15 +104,16 @@ int stage_run(
 
 /* Computes res->makespan_ns from res->at. */
 void stage_measure_makespan(struct arena *a, struct stage_result *res);
-/* Returns the length of heddled's event log; 0 if there is none. */
+/* Returns the length of heddled's event log in bytes, or 0 if there is no log. */
 long stage_events_end(const struct stage *s);
-/* Reads the events after offset `from`, and the figures that are counted from them. */
+/* Reads the events after byte offset `from` of the event log, and computes res's counts from
+ * them. */
 void stage_read_events(const struct stage *s, struct arena *a, long from, struct stage_result *res);
 
 /* An event from stage_result.events. what is "" for a line that is not an event. */
 struct stage_event {
 	char what[16];
-	uint64_t t_ns, store_ns, total, finished; /* the latter two: blocks */
+	uint64_t t_ns, store_ns, total, finished; /* total and finished are numbers of blocks */
 };
 /* Reads the event at *at and moves *at past it. Returns false after the last event. */
 bool stage_next_event(const char **at, struct stage_event *ret);

@@ -31,7 +31,7 @@ static void command_arrange(
 	if (s->spec.device == DEV_CPU)
 		k->env[k->n_env++] =
 			stage_command_say(k, "HEDDLE_VGPU=stage%s", strrchr(s->dir, '-'));
-	if (s->spec.device == DEV_CPU) /* of the stage's own virtual GPU, which has one */
+	if (s->spec.device == DEV_CPU) /* the stage's own virtual GPU is the only device */
 		k->env[k->n_env++] = "CUDA_VISIBLE_DEVICES=0";
 	/* The benchmark measures forms (rewritten kernels), so even the first launches must wait
 	 * until the form is compiled. */

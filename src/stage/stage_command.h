@@ -14,12 +14,12 @@ struct stage_command {
 	char *argv[40];
 	char *env[12];
 	unsigned n_argv, n_env;
-	char text[12][160]; /* memory of some of them */
+	char text[12][160]; /* storage for those strings of argv and env that this code formats */
 	unsigned n_text;
-	char *program; /* owned by the caller, who frees it */
+	char *program; /* path of the program; the caller frees it */
 };
 
-/* Formats a text that lives as long as k. */
+/* Formats a string into k->text, where it lives as long as k. */
 char *stage_command_say(struct stage_command *k, const char *fmt, ...) HD_PRINTF(2, 3);
 /* Adds an option and its value, which must live as long as k. */
 void stage_command_add(struct stage_command *k, const char *option, const char *value);
@@ -37,16 +37,16 @@ int stage_command_start(
 /* Calls fn for each line of text that is a JSON object. The call modifies text. NULL counts as
  * empty text. */
 void stage_each_line(char *text, void (*fn)(void *user, const json_t *o), void *user);
-/* A number above 0; 0 where there is none. */
+/* Returns the positive number at key, or 0 if there is none. */
 uint64_t stage_get_u64(const json_t *o, const char *key);
 
-/* The result in a program's last line. */
+/* The result that a program prints in its last output line. */
 struct stage_verdict {
 	bool passed;
 	unsigned checked, wrong;
 	uint64_t blocks;
 };
-/* False: the line is no verdict. */
+/* Parses a verdict. Returns false if o is not one. */
 bool stage_read_verdict(const json_t *o, struct stage_verdict *ret);
 
 #endif

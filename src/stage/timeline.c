@@ -24,7 +24,7 @@
 #define SMALL      "font-size='11'"
 
 struct span {
-	double from_ns, to_ns; /* from the panel's origin */
+	double from_ns, to_ns; /* relative to the start of the panel */
 	bool waiting;
 };
 
@@ -151,7 +151,7 @@ static void draw_tick(struct strbuf *out, double x, double y, double value, cons
 	svg_text(out, x, y + 18, "middle", SMALL, text);
 }
 
-/* The axis of panels that have a scale each: their whole time. */
+/* Draws the axis for panels with different scales: percent of each panel's duration. */
 static void draw_parts(struct strbuf *out, double y)
 {
 	svg_line(out, LEFT, y, WIDTH - RIGHT - LEFT, 0);
@@ -170,7 +170,7 @@ static void draw_axis(struct strbuf *out, double y, double span_ns, double scale
 		draw_tick(out, LEFT + t * scale, y, t / 1e6, "ms");
 }
 
-/* Writes a line below the picture. number: from 0. */
+/* Writes a line of text below the picture. number is the line's index, from 0. */
 static void draw_note(struct strbuf *out, unsigned number, const char *text)
 {
 	svg_text(out, LEFT, 272 + 18 * number, "start", SMALL, text);

@@ -12,11 +12,12 @@
 struct timeline {
 	const char *low, *high, *device;
 	const struct stage_result *unmanaged, *managed;
-	double high_alone_ns; /* high's time alone: the rest of its bar is waiting */
+	/* the high-priority program's time alone; the rest of its bar is waiting time */
+	double high_alone_ns;
 	/* Each panel has a scale of its own, and no milliseconds: the virtual GPU's times depend on
 	 * other load of the machine, so those of the panels cannot be compared. */
 	bool is_virtual;
-	const char *noise; /* why the times are no result; NULL: they are one */
+	const char *noise; /* why the times are not a valid result; NULL: they are valid */
 };
 void timeline_svg(const struct timeline *t, struct strbuf *out);
 

@@ -27,10 +27,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define RUNS_MOST     33u   /* as many as the largest device has counts, and one */
-#define RECORDED_RUNS "4"   /* launches in a run of a recorded one */
-#define LEAVE_MS      30000 /* for heddled to notice that a program has ended */
-#define USELESS_MOST  2u    /* runs that brought nothing new, one after the other */
+#define RUNS_MOST     33u   /* default of --runs: the largest device's number of counts, plus one */
+#define RECORDED_RUNS "4"   /* number of launches in a run, if the program is a recorded launch */
+#define LEAVE_MS      30000 /* time for heddled to notice that a program has ended */
+#define USELESS_MOST  2u    /* stop after so many runs in succession without a new measurement */
 
 struct profiler {
 	struct cli *c;
@@ -38,11 +38,11 @@ struct profiler {
 	struct stage stage;
 	struct model_store *store;
 	uint64_t runs_most, rounds, budget_s;
-	double end_ms; /* of the budget; 0: none */
+	double end_ms; /* end of the budget; 0: no limit */
 	unsigned useless;
 };
 
-/* ---- where the curves go ---- */
+/* ---- the store of curves ---- */
 
 /* Finds the path of the store: the one given by --store, or else the one that a heddled started by
  * this user would use by default. Returns 0 or a negative errno. */
@@ -90,7 +90,7 @@ static int open_store(struct profiler *f)
 	return r < 0 ? cli_error(f->c, NULL, "%s", model_store_why()) : CLI_OK;
 }
 
-/* ---- keeping ---- */
+/* ---- storing curves ---- */
 
 struct keeping {
 	struct profiler *f;
@@ -128,7 +128,8 @@ static void keep_kernel(void *user, const struct wire_kernel *w, const struct wi
 
 struct search {
 	const struct duration_kernel *row;
-	bool here, there; /* in the store on this device; on another one: */
+	/* the store has the kernel: for this device, for another device (elsewhere) */
+	bool here, there;
 	struct profile_elsewhere elsewhere;
 };
 
@@ -184,7 +185,7 @@ static int keep_profile(struct profiler *f)
 	return r;
 }
 
-/* ---- a run of the program ---- */
+/* ---- running the program once ---- */
 
 static void read_text(const char *path, long from, struct strbuf *out)
 {
@@ -241,7 +242,7 @@ static int start_program(struct profiler *f, struct child *ret)
 	char *env[] = {"HEDDLE_FORM_WAIT_MS=60000", NULL, NULL};
 	char *head[] = {f->stage.heddle, "run", "--socket", socket, "--device",
 		f->stage.spec.device == DEV_CPU ? "cpu" : "cuda", "--"};
-	/* heddle exec runs a recorded launch, as a tenant. */
+	/* A recorded launch is run as a tenant by heddle exec. */
 	char *exec[] = {
 		f->stage.heddle, "exec", "--device", "tenant", "--repeat", RECORDED_RUNS, "--"};
 	size_t n = 0, n_exec = recording_is(operands[0]) ? ARRAY_LEN(exec) : 0;
@@ -294,7 +295,7 @@ static int run_program(struct profiler *f)
 	ended = child_wait(&program, 1, f->end_ms ? (int)left_ms : INT32_MAX);
 	f->p.out_of_time = ended == -ETIMEDOUT;
 	if (ended == -EINTR)
-		r = CLI_FAILED; /* the signal ends this process once all is closed */
+		r = CLI_FAILED; /* the signal ends this process after the cleanup */
 	else if (ended == 0 && program.status)
 		r = explain_failure(f, &program);
 	child_finish(&program);
@@ -306,7 +307,7 @@ static int run_program(struct profiler *f)
 	return r;
 }
 
-/* ---- all runs ---- */
+/* ---- running the program repeatedly ---- */
 
 /* Reports that nothing was measured and, as far as known, why. */
 static int explain_nothing(struct profiler *f)

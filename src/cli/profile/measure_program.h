@@ -20,12 +20,13 @@ struct profile_elsewhere {
 struct program_profile {
 	struct measured measured;
 	const char *program;
-	char device[128]; /* as it calls itself */
+	char device[128]; /* the name that the driver reports */
 	char store[4096];
 	unsigned runs, rounds;
-	bool out_of_time;    /* --budget-s is over */
-	unsigned unmeasured; /* counts without a launch */
-	uint64_t missing;    /* launches that counts lack to have `rounds` */
+	bool out_of_time;    /* the time of --budget-s is over */
+	unsigned unmeasured; /* number of counts without any launch */
+	/* number of launches still needed so that each count has `rounds` launches */
+	uint64_t missing;
 	VEC(struct profile_elsewhere) elsewhere;
 };
 

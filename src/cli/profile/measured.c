@@ -19,9 +19,9 @@
 struct live {
 	uint64_t tenant, launch;
 	size_t kernel;    /* index of its struct measured_kernel */
-	uint64_t workers; /* that may be on all SMs together; 0: none yet */
-	bool granted;     /* it got its workers later than it began */
-	bool drained;     /* all that began of it has left */
+	uint64_t workers; /* maximum number on all SMs together; 0: none granted yet */
+	bool granted;     /* it got its workers later than it arrived */
+	bool drained;     /* all workers that began have left */
 	bool disturbed;
 };
 
@@ -29,7 +29,7 @@ struct reading {
 	struct measured *m;
 	VEC(struct live) live;
 	uint64_t n_sms;
-	unsigned opaque; /* tenants with unmanaged work */
+	unsigned opaque; /* number of tenants with unmanaged work running */
 };
 
 static uint64_t get_number(const json_t *o, const char *key)
@@ -62,7 +62,7 @@ void measured_count(const char *events, unsigned *ret_joined, unsigned *ret_left
 	*ret_left = count_of(events, "\"event\": \"leave\"");
 }
 
-/* ---- kernels ---- */
+/* ---- finding kernels ---- */
 
 static bool is_same_shape(const struct measured_kernel *k, const struct measured_kernel *o)
 {
@@ -96,7 +96,8 @@ bool measured_can_have(const struct measured_kernel *k, uint32_t n)
 	return n == k->most && (k->most >= k->fit || !(k->counts & below));
 }
 
-/* SIZE_MAX: out of memory. */
+/* Returns the index of the launch's kernel, which is added if it is new; SIZE_MAX: out of
+ * memory. */
 static size_t kernel_of(struct reading *r, const json_t *o)
 {
 	struct measured_kernel k = {.code = number_digits(get_text(o, "code"), SIZE_MAX, 16).value,
@@ -118,7 +119,7 @@ static size_t kernel_of(struct reading *r, const json_t *o)
 	return i < r->m->kernels.len || VEC_PUSH(&r->m->kernels, k) ? i : SIZE_MAX;
 }
 
-/* ---- launches ---- */
+/* ---- following launches ---- */
 
 static struct live *find_live(struct reading *r, const json_t *o)
 {
@@ -168,7 +169,7 @@ static void change_workers(struct live *l, const json_t *o)
 	l->granted = true;
 }
 
-/* 0: the device did not tell. */
+/* Returns the launch's duration in ns, or 0 if the device did not report it. */
 static uint64_t duration_of(const struct live *l, const json_t *o)
 {
 	uint64_t from = get_number(o, l->granted ? "device_seen_ns" : "device_arrived_ns");
@@ -183,7 +184,7 @@ static void finish_launch(struct reading *r, const struct live *l, const json_t 
 	uint64_t n = l->workers / k->n_sms;
 	uint64_t ns = duration_of(l, o);
 
-	/* Counts above what the grid can use make no difference. */
+	/* Workers beyond those that the grid can use make no difference. */
 	n = MIN(n, k->most);
 	k->launches++;
 	k->recent++;
@@ -193,7 +194,7 @@ static void finish_launch(struct reading *r, const struct live *l, const json_t 
 		r->m->failed |= !VEC_PUSH(&k->ns[n], (double)ns);
 }
 
-/* ---- lines ---- */
+/* ---- reading event lines ---- */
 
 static void leave_tenant(struct reading *r, const json_t *o)
 {
@@ -266,7 +267,7 @@ void measured_add(struct measured *m, const char *events)
 	VEC_FREE(&r.live);
 }
 
-/* ---- results ---- */
+/* ---- computing results ---- */
 
 void measured_curve(struct measured_kernel *k, double ret_ns[SCHED_PER_SM + 1])
 {

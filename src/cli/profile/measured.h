@@ -16,22 +16,22 @@
 struct measured_kernel {
 	uint64_t code, blocks;
 	uint32_t threads, shared_bytes, n_sms;
-	uint32_t fit; /* blocks that an SM holds */
+	uint32_t fit; /* number of blocks that fit on an SM */
 	char name[64];
-	uint32_t most;      /* the largest count: what an SM holds, and the grid can use */
-	bool guard;         /* it has the guard form */
-	uint32_t counts;    /* guard form: bits of the smaller counts it can have; 0: none */
-	uint64_t launches;  /* all that ended, */
-	uint64_t recent;    /* of these, in the last run */
-	uint64_t disturbed; /* disturbed ones among all, which measure nothing */
-	VEC(double) ns[SCHED_PER_SM + 1]; /* [n]: durations of launches with count n */
+	uint32_t most;      /* the largest count: limited by what fits on an SM and by the grid */
+	bool guard;         /* this is the guard form */
+	uint32_t counts;    /* guard form: a bit for each possible count below most; 0: none */
+	uint64_t launches;  /* number of launches that ended */
+	uint64_t recent;    /* number of those in the last run */
+	uint64_t disturbed; /* number of launches that were disturbed and so measure nothing */
+	VEC(double) ns[SCHED_PER_SM + 1]; /* ns[n]: durations of the launches with count n */
 };
 
 struct measured {
 	VEC(struct measured_kernel) kernels; /* in the order of their first launches */
-	unsigned joined;                     /* processes that became tenants */
-	uint64_t launched[WIRE_REASONS];     /* all launches of those that have left */
-	bool failed;                         /* out of memory */
+	unsigned joined;                     /* number of processes that became tenants */
+	uint64_t launched[WIRE_REASONS];     /* all launches of the tenants that have left */
+	bool failed;                         /* memory ran out */
 };
 
 /* Counts the tenants that joined according to these events, and how many tenants left. */

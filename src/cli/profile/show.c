@@ -39,9 +39,9 @@ static const struct profile_elsewhere *elsewhere_of(
 	return NULL;
 }
 
-/* ---- as JSON ---- */
+/* ---- printing JSON ---- */
 
-/* ns 0: it was not measured. */
+/* Writes a time; ns 0 means not measured, and becomes null. */
 static void json_ns(struct json *j, const char *key, double ns)
 {
 	if (ns > 0)
@@ -115,7 +115,7 @@ static void show_json(struct cli *c, struct program_profile *p)
 	json_end(&j, '}');
 }
 
-/* ---- as text ---- */
+/* ---- printing text ---- */
 
 /* Returns the largest number of blocks below n that the pruned curve keeps. It is also the fastest
  * one below n. */

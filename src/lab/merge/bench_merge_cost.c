@@ -37,7 +37,7 @@ static bool is_wanted(const struct merge_bench *b, unsigned kernel)
 	return false;
 }
 
-/* ---- as they are ---- */
+/* ---- measuring the unmodified kernels ---- */
 
 static uint64_t bytes_of(const struct spec *s)
 {
@@ -67,7 +67,7 @@ static const char *alone_key(unsigned i, char *buf, size_t size)
 	return buf;
 }
 
-/* Samples: "ms" of each run; "mhz", "blocks", "fit", "bytes". */
+/* Adds the row with the samples "ms" (time of each run), "mhz", "blocks", "fit" and "bytes". */
 static void keep_alone(struct merge_bench *b, unsigned i, const struct timing *t, double mhz)
 {
 	const struct merge_kernel *k = &b->kernels[i];
@@ -150,16 +150,17 @@ int merge_alone(struct merge_bench *b)
 	return r;
 }
 
-/* ---- in the scheduler ---- */
+/* ---- measuring the kernels in the scheduler ---- */
 
-#define CLAIMS 6 /* 1, 2, 4 ... blocks */
+#define CLAIMS 6 /* claim sizes that are tried: 1, 2, 4 ... blocks */
 
 enum { PLAIN, LIMITED, IDS, KEEP, TURNS, SHARED = TURNS + CLAIMS, FORMS = SHARED + CLAIMS };
 
 struct cost {
 	struct corun *x;
 	unsigned kernel;
-	uint32_t limited; /* bytes of shared memory for nothing; 0: none is needed */
+	/* bytes of unused shared memory that limit the blocks on an SM; 0: not needed */
+	uint32_t limited;
 	struct host_merging merging[FORMS];
 	struct host_merge_plan plan[FORMS];
 	struct timing times[FORMS];
@@ -247,7 +248,7 @@ static int time_form(struct merge_bench *b, struct cost *t, unsigned f, bool cou
 	return r;
 }
 
-/* ---- samples ---- */
+/* ---- packing and unpacking samples ---- */
 
 static const char *cost_key(unsigned kernel, char *buf, size_t size)
 {
@@ -255,8 +256,9 @@ static const char *cost_key(unsigned kernel, char *buf, size_t size)
 	return buf;
 }
 
-/* Samples: of form F the times "ms F" (none of LIMITED, if the workers are as many as the plain kernel's
- * blocks); "fit", "workers", "make_ms", "compile_ms". */
+/* Packs a row of samples. "ms F" are the times of form F. LIMITED has none if there are as many
+ * workers on an SM as blocks of the plain kernel. The other samples are "fit", "workers", "make_ms"
+ * and "compile_ms". */
 static json_t *pack(const struct merge_bench *b, const struct cost *t)
 {
 	json_t *o = json_object();
@@ -273,7 +275,7 @@ static json_t *pack(const struct merge_bench *b, const struct cost *t)
 	return o;
 }
 
-/* Medians of a row, by form. */
+/* Computes the median time of each form from a row. */
 static void unpack(const json_t *row, double ret_ms[FORMS])
 {
 	char name[24];
@@ -286,9 +288,9 @@ static void unpack(const json_t *row, double ret_ms[FORMS])
 		ret_ms[LIMITED] = ret_ms[PLAIN];
 }
 
-/* ---- showing ---- */
+/* ---- showing the tables ---- */
 
-/* Blocks for each claim, by form from `first` on. */
+/* Returns the blocks for each claim of a form in the series that starts with form `first`. */
 static unsigned chunk_of(unsigned form, unsigned first)
 {
 	return 1u << (form - first);

@@ -16,9 +16,9 @@
 
 #define BEHIND 1.15
 #define LOOKS  3
-#define AGAIN  0.25 /* part of a pair's time that is kept for measuring the fastest ways again */
+#define AGAIN  0.25 /* fraction of a pair's time in which the fastest ways are measured again */
 
-/* ---- one pair ---- */
+/* ---- measuring a pair ---- */
 
 static bool is_steal(const struct way *w)
 {
@@ -37,10 +37,11 @@ static bool is_partition(const struct way *w)
 
 /* The columns of the table of pairs. Each shows the gain of the best way of its kind. */
 static const struct column {
-	const char *head, *key;         /* of the table; in JSON */
-	enum host_way way;              /* of its ways */
-	bool (*is)(const struct way *); /* and what else is true of them; NULL: nothing */
-	size_t at;                      /* in struct merge_pair: its milliseconds */
+	const char *head, *key;         /* the column's head in the text; its key in JSON */
+	enum host_way way;              /* the kind of way that the column shows */
+	bool (*is)(const struct way *); /* further condition for the column's ways; NULL: none */
+	/* offset of the column's milliseconds in struct merge_pair */
+	size_t at;
 } columns[] = {
 	{"streams", "streams", HOST_WAY_STREAMS, NULL, offsetof(struct merge_pair, streams)},
 	{"green", "green", HOST_WAY_GREEN, NULL, offsetof(struct merge_pair, green)},
@@ -124,13 +125,13 @@ static void take_times(const struct ways *t, struct merge_pair *p)
 	p->done = p->sequential > 0 && p->tuned > 0;
 }
 
-/* ---- samples ---- */
+/* ---- packing and unpacking samples ---- */
 
 enum { WRONG = 1, CHOSEN = 2 };
 
-/* Samples, a number or a name for each way: "way", "why" (the reason why it is none; empty), "main_ms",
- * "median_ms", "spread", "flags"; of way N the times of its runs: "ms N"; and "mhz", "make_ms" and
- * "compile_ms" of the pair. */
+/* Packs a row of samples. These have one value for each way: "way" (its name), "why" (the reason
+ * why it is impossible, else empty), "main_ms", "median_ms", "spread" and "flags". "ms N" are the
+ * times of way N's runs. The pair as a whole has "mhz", "make_ms" and "compile_ms". */
 static json_t *pack(const struct ways *t, double mhz, double make_ms, double compile_ms)
 {
 	json_t *way = json_array(), *why = json_array(), *main_ms = json_array();
@@ -169,7 +170,7 @@ static double number_at(const json_t *row, const char *name, unsigned i)
 	return json_number_value(json_array_get(json_object_get(row, name), i));
 }
 
-/* Makes the ways of a row. t has an arena. A name that is no way is left out. */
+/* Restores the ways of a row into t, whose arena is set. Skips names that are not a way. */
 static int unpack(const json_t *row, struct ways *t)
 {
 	unsigned n = samples_count(row, "way");
@@ -223,7 +224,7 @@ static int measure_pair(struct merge_bench *b, struct ways *t, const char *key, 
 	return ways_keep(t, b->store);
 }
 
-/* ---- rows ---- */
+/* ---- rows of the table ---- */
 
 static double ratio_of(double a, double b)
 {
@@ -293,7 +294,7 @@ static void show_row(struct merge_bench *b, struct sheet *s, const struct merge_
 	sheet_row_end(s);
 }
 
-/* ---- what was not measured ---- */
+/* ---- notes about ways that were not measured ---- */
 
 /* Returns why column c has no result. Partitions are only tried if work stealing is possible, so
  * the reason for stealing counts for partitions too. */
@@ -387,7 +388,7 @@ static void say_notes(struct merge_bench *b)
 	}
 }
 
-/* The key of a pair's row: of part pairs, or of part tuned. */
+/* Returns the key of a pair's row in part pairs, or with `tuned` in part tuned. */
 static const char *row_key(const struct merge_pair *p, bool tuned, char *buf, size_t size)
 {
 	char name[64];
@@ -435,7 +436,7 @@ static int show_pair(struct merge_bench *b, struct sheet *s, struct merge_pair *
 	return note_refusals(b, &t, (unsigned)(p - b->pairs));
 }
 
-/* ---- all of them ---- */
+/* ---- measuring and showing all pairs ---- */
 
 static void print_summary(struct merge_bench *b, const char *key)
 {
@@ -482,8 +483,8 @@ static void print_summary(struct merge_bench *b, const char *key)
 			steal / parted);
 }
 
-/* Measures each pair that has no row yet. With a time limit, each of those that are left gets an equal
- * part of the time that remains. A failure is counted, and the other pairs continue. */
+/* Measures each pair that has no row yet. With a time limit, the remaining time is divided equally
+ * among the remaining pairs. A failure is counted, and the other pairs continue. */
 static void measure_pairs(struct merge_bench *b, bool tuned,
 	int (*run)(struct merge_bench *b, struct merge_pair *p, const char *key, double part_ms))
 {
@@ -527,11 +528,11 @@ int merge_pairs(struct merge_bench *b)
 	return r;
 }
 
-/* ---- what was kept ---- */
+/* ---- measuring the stored ways ---- */
 
-/* Measures three ways of running the pair: one kernel after the other, both in streams, and the
- * way that heddle tune has stored. Each round runs the three in turn, and the first round is not
- * counted. Samples: "way", and "wrong", and the times of the three ways. */
+/* Measures three ways of running the pair: one kernel after the other, both in streams, and the way
+ * that heddle tune has stored. Each round runs the three in turn, and the first round is not
+ * counted. The row's samples are "way", "wrong", and the times of the three ways. */
 static int run_three(struct merge_bench *b, struct ways *t, const char *key)
 {
 	static const char *const names[] = {"sequential_ms", "streams_ms", "ms"};

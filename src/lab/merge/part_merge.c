@@ -23,7 +23,7 @@ const char *merge_pair_name(const struct merge_pair *p, char *buf, size_t size)
 	return buf;
 }
 
-/* ---- kernels ---- */
+/* ---- loading the kernels ---- */
 
 /* Finds the kernel's PTX file, from nvcc if it was compiled by nvcc, else from clang. */
 static int find_file(struct merge_bench *b, const struct merge_row *row, char **ret)
@@ -99,7 +99,7 @@ int merge_open(
 	return corun_open(b->c, a, &b->device, of, 2, ret);
 }
 
-/* ---- which ---- */
+/* ---- the choice of kernels and pairs ---- */
 
 static bool parse_name(const char *text, size_t len, unsigned *ret)
 {
@@ -171,7 +171,7 @@ static bool is_wanted(const struct merge_bench *b, const char *part)
 	return !strcmp(given, part);
 }
 
-/* ---- what came of it ---- */
+/* ---- measuring and showing ---- */
 
 static int measure_all(struct merge_bench *b)
 {

@@ -10,8 +10,8 @@
  * pairs and triplets of all figures are measured before the next arrangement starts. */
 #include "lab/cases.h"
 
-#define LOWS      4 /* pairs: the first four run the large input */
-#define HIGHS     4 /* equals: the last four run the small one */
+#define LOWS      4 /* pairs: the first four programs run with the large input */
+#define HIGHS     4 /* pairs of equal priority: the last four programs run with the small input */
 #define TRIPLETS  28
 #define MAX_CASES 256
 
@@ -61,7 +61,7 @@ static void list_pairs(struct cases *cs)
 				add_case(cs, CASE_PAIR, low, high, 0);
 }
 
-/* Of each of the low ones two pairs. */
+/* Lists two pairs for each low-priority program. */
 static void list_delayed(struct cases *cs)
 {
 	unsigned step = cs->b->quick ? ARRAY_LEN(delays) - 1 : 1;
@@ -102,7 +102,7 @@ static void add_triplet(struct cases *cs, enum case_kind kind, const unsigned pr
 	c->large[0] = true;
 }
 
-/* At random, the same ones each time. */
+/* Lists random triplets, the same ones in each run of the benchmark. */
 static void list_triplets(struct cases *cs)
 {
 	unsigned n = 0, want = cs->b->quick ? 2 : TRIPLETS;
@@ -121,7 +121,7 @@ static void list_triplets(struct cases *cs)
 	}
 }
 
-/* All programs that the others have, alone. */
+/* Lists each program and input of the other cases alone. */
 static void list_alone(struct cases *cs)
 {
 	bool seen[PROGRAMS][2] = {{false}};
@@ -144,7 +144,7 @@ static void list_alone(struct cases *cs)
 
 static int list_cases(struct bench *b, unsigned parts, struct cases *ret)
 {
-	/* A virtual GPU takes most of the time for the programs themselves. */
+	/* On the virtual GPU, most of the time passes in the programs themselves. */
 	static const double less[PROGRAMS] = {0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3};
 	static const struct cases_table gpu = {bench_programs, on_gpu, ARRANGEMENTS, runs_in},
 					cpu = {bench_programs, on_cpu, ARRANGEMENTS, runs_in},

@@ -90,7 +90,7 @@ static void json_arrangement(struct cases *cs, const struct bench_case *c, enum 
 	json_end(j, '}');
 }
 
-/* The same programs reordered, or NULL. */
+/* Returns the case with the same programs reordered, or NULL if there is none. */
 static const struct bench_case *find_reordered(const struct cases *cs, const struct bench_case *c)
 {
 	const struct bench_case *next = c + 1;

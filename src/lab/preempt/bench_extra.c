@@ -28,7 +28,7 @@ unsigned bench_extra_steps(const struct bench *b)
 {
 	unsigned steps, n = count_extra(b, &steps);
 
-	return 2 * n + n * steps; /* alone, and beside each other */
+	return 2 * n + n * steps; /* runs of programs alone and of pairs */
 }
 
 static int extra_alone(struct bench *b, struct extra_pair *pairs, unsigned n)

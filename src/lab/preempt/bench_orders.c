@@ -64,11 +64,11 @@ static const struct {
 };
 
 struct orders_form {
-	struct job_kernel k; /* buffers are those of the first form */
+	struct job_kernel k; /* its buffers are those of the first form */
 	struct pass_kernel_info info;
 	CUmodule module;
 	CUfunction fn;
-	CUdeviceptr control; /* 0: plain */
+	CUdeviceptr control; /* control block; 0 for the plain form */
 	uint32_t gen;
 	double ms[ROUNDS_MAX];
 };
@@ -77,10 +77,10 @@ struct orders {
 	struct bench *b;
 	const struct orders_row *row;
 	struct host_device device;
-	struct arena arena; /* of a row */
+	struct arena arena; /* memory for one row */
 	struct spec spec;
 	struct orders_form of[FORMS];
-	void *want, *got; /* a buffer's contents, as large as the largest */
+	void *want, *got; /* contents of a buffer; both are as large as the largest buffer */
 	bool same;
 };
 
@@ -90,7 +90,7 @@ unsigned bench_orders_steps(const struct bench *b)
 	return ARRAY_LEN(rows);
 }
 
-/* The name says the size that runs. */
+/* Returns the row's name, which tells the size that runs on this device. */
 static const char *orders_name(const struct orders *o)
 {
 	return o->b->device == DEV_CPU ? o->row->small_name : o->row->name;
@@ -187,7 +187,7 @@ static void row_close(struct orders *o)
 	o->want = o->got = NULL;
 }
 
-/* The time of a launch, waited for. */
+/* Launches a form, waits for its end, and measures its time. */
 static int form_run(struct orders *o, unsigned which, double *ret_ms)
 {
 	static const struct host_steering steering = {.chunk = 1};
@@ -274,7 +274,7 @@ static int forms_time(struct orders *o)
 	return CLI_OK;
 }
 
-/* Samples: the times of each form by its key, "grid", and "same". */
+/* Packs a row of samples: each form's times under the form's key, "grid", and "same". */
 static json_t *pack(const struct orders *o)
 {
 	json_t *row = json_object();

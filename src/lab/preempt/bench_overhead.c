@@ -15,7 +15,7 @@
 enum { PLAIN, PREEMPTIBLE, FORMS };
 
 struct cost {
-	double ns[FORMS], spread[FORMS]; /* ns 0: no result */
+	double ns[FORMS], spread[FORMS]; /* ns is 0 if there is no result */
 };
 
 unsigned bench_overhead_steps(const struct bench *b)

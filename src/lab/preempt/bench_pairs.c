@@ -39,13 +39,13 @@ static double high_ns(const struct bench_case *c, enum arrangement k)
 	return c->by[k].of[1].median_ns;
 }
 
-/* 0: the one to compare with did not run. */
+/* Returns 0 if the case did not run under MPS, the baseline. */
 static double speedup_of(const struct bench_case *c, enum arrangement k)
 {
 	return c->by[MPS].n ? high_ns(c, MPS) / high_ns(c, k) : 0;
 }
 
-/* Why its figures are no result, or NULL. */
+/* Returns why the case's figures are too noisy to count as a result, or NULL if they are not. */
 static const char *find_noise(const struct cases *cs, const struct bench_case *c,
 	enum arrangement k, char *buf, size_t size)
 {
@@ -120,7 +120,7 @@ static void show_table(struct cases *cs, enum case_kind kind, const char *key, c
 	sheet_end(&s);
 }
 
-/* ---- figure 8 ---- */
+/* ---- figure 8: pairs without a delay ---- */
 
 static double ideal_mean(const struct cases *cs, enum case_kind kind, double delay)
 {
@@ -138,8 +138,8 @@ static double ideal_mean(const struct cases *cs, enum case_kind kind, double del
 	return n ? sum / n : NAN;
 }
 
-/* Shows the averages of an arrangement over all pairs that ran: mean and best speedup, mean ANTT and
- * mean STP. */
+/* Shows the averages of an arrangement over all pairs that ran: mean and best speedup, mean ANTT
+ * and mean STP. */
 static void sum_up(struct cases *cs, struct sheet *s, enum arrangement k, double ideal)
 {
 	double sum = 0, best = 0, worst = INFINITY, antt = 0, stp = 0, makespan = 0;
@@ -200,7 +200,7 @@ void cases_show_pairs(struct cases *cs)
 	sheet_end(&s);
 }
 
-/* ---- figure 9 ---- */
+/* ---- figure 9: pairs with a delay ---- */
 
 static void sum_up_delay(struct cases *cs, struct sheet *s, double delay)
 {
@@ -236,7 +236,7 @@ static void sum_up_delay(struct cases *cs, struct sheet *s, double delay)
 	sheet_row_end(s);
 }
 
-/* Shows each delay once: the delays of the first pair. */
+/* Shows the mean for each delay once. All pairs have the delays of the first pair. */
 static void sum_up_delays(struct cases *cs, struct sheet *s)
 {
 	const struct bench_case *first = NULL;

@@ -15,19 +15,21 @@
 #include "front/ask.h"
 #include "front/progress.h"
 
-#define LEARN         10 /* sizes, and launches of each: a hundred */
+#define LEARN         10 /* number of sizes to learn from, and of launches of each size */
 #define HELD_OUT      9
-#define HELD_LAUNCHES 5   /* of each */
-#define QUICK         3   /* sizes of either kind, and launches; and programs */
-#define LEAST         0.4 /* of the small input's work; */
-#define GREATEST      2.0
+#define HELD_LAUNCHES 5 /* launches of each held-out size */
+/* with --quick: number of programs, of sizes of each kind, and of launches */
+#define QUICK 3
+/* the smallest and the greatest size, relative to the small input's work */
+#define LEAST    0.4
+#define GREATEST 2.0
 
 struct predict {
 	struct bench *b;
 	unsigned programs, learn, held_out, launches;
-	VEC(struct wire_shape) shapes; /* of the program that runs now */
+	VEC(struct wire_shape) shapes; /* shapes of the current program's kernel */
 	const char *program;
-	bool is_wanted; /* the kernel that came last is the program's */
+	bool is_wanted; /* the latest kernel in heddled's answer is the program's */
 	bool failed;
 };
 
@@ -73,14 +75,14 @@ static int run_size(struct predict *p, struct stage *stage, double scale, unsign
 	run.low.size = "small";
 	run.low.scale = scale;
 	run.rounds = launches;
-	run.reference = NULL; /* of another size each time */
+	run.reference = NULL; /* the host's result differs for each size, so it is not cached */
 	progress_step("%s: %s, %.2f of its work", stage->spec.name, p->program, scale);
 	if (stage_run(stage, &p->b->arena, &run, &res) != CLI_OK)
 		p->b->failures++;
 	return child_interrupted() ? CLI_FAILED : CLI_OK;
 }
 
-/* ---- what heddled knows ---- */
+/* ---- asking heddled for its predictions ---- */
 
 static void take_kernel(void *user, const struct wire_kernel *k, const struct wire_shape *s)
 {
@@ -120,11 +122,11 @@ static bool is_known(const struct wire_shape *known, size_t n, const struct wire
 	return false;
 }
 
-/* ---- a program ---- */
+/* ---- measuring a program ---- */
 
-/* Samples: of each held-out size "blocks", "predicted_ns" and "measured_ns"; and "learnt", the number of
- * sizes before. known[0] to known[n-1] are the sizes that heddled knew before the held-out sizes ran;
- * only later sizes count. */
+/* Packs a row of samples: "learnt" is the number of sizes that heddled knew before. Each held-out
+ * size has a value in "blocks", "predicted_ns" and "measured_ns". known[0] to known[n-1] are the
+ * sizes that heddled knew before the held-out sizes ran; only later sizes count. */
 static json_t *pack(const struct predict *p, const struct wire_shape *known, size_t n)
 {
 	json_t *blocks = json_array(), *predicted = json_array(), *measured = json_array();
@@ -192,10 +194,10 @@ static int measure_programs(struct predict *p)
 	return r;
 }
 
-/* ---- showing ---- */
+/* ---- showing the tables ---- */
 
-/* Shows a program's row. *ret_mean is its mean error; NaN if no size was predicted, because its launches
- * were not managed. */
+/* Shows a program's row. *ret_mean is its mean error; NaN if no size was predicted, because its
+ * launches were not managed. */
 static void show_program(struct predict *p, struct sheet *s, const json_t *row, double *ret_mean)
 {
 	unsigned n, m, k;

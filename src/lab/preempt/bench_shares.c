@@ -22,13 +22,13 @@
 #define LOWS     4 /* the first four programs run the large input, as in bench_preempt's pairs */
 #define MAX_SETS 64
 
-/* The virtual GPU has no MPS, so it runs only the first two. */
+/* The virtual GPU has no MPS, so it runs only the first two arrangements. */
 enum { BY_WEIGHT, SLICED, BY_WEIGHT_MPS, ARRANGEMENTS };
 
 struct ratio {
 	const char *name;
 	unsigned n, weight[SHARES_MAX];
-	unsigned sets; /* that are measured */
+	unsigned sets; /* number of sets to measure */
 };
 enum { ONE_TO_ONE, TWO_TO_ONE, FIVE_TO_ONE, TRIPLET, RATIOS };
 static const struct ratio ratios[RATIOS] = {
@@ -57,7 +57,7 @@ struct share_bench {
 	unsigned n;
 };
 
-/* ---- what is measured ---- */
+/* ---- listing the sets ---- */
 
 /* Adds set k of a ratio. Each low-priority program is in exactly one of the ratio's first four
  * sets. */
@@ -92,7 +92,8 @@ static bool is_large(const struct share_set *s, unsigned i)
 	return i + 1 == s->ratio->n;
 }
 
-/* The virtual GPU's large inputs take longer than a window. */
+/* Returns the input size. The virtual GPU runs only small inputs, because a launch with a large one
+ * takes longer than a time window. */
 static const char *size_of(const struct bench *b, bool large)
 {
 	return large && b->device != DEV_CPU ? "large" : "small";
@@ -142,15 +143,15 @@ static const char *set_names(const struct share_set *s, char *buf, size_t size)
 	return buf;
 }
 
-/* ---- measuring ---- */
+/* ---- measuring the sets ---- */
 
 static uint64_t window_of(const struct bench *b)
 {
 	return b->device == DEV_CPU ? 2000000000 : 300000000;
 }
 
-/* The key of a set's row; with `only` not negative, of this program alone. On a device where times alone
- * are kept, they have one row for all sets. */
+/* Returns the key of a set's row, or if `only` is not negative, the key of that program alone.
+ * If times alone are kept, a program alone has one row for all sets. */
 static const char *row_key(const struct share_bench *sb, unsigned arrangement,
 	const struct share_set *s, int only, char *buf, size_t size)
 {
@@ -169,8 +170,8 @@ static const char *row_key(const struct share_bench *sb, unsigned arrangement,
 	return buf;
 }
 
-/* Samples: for each program "finished N", its rounds at the ends of windows (shares_cut), and "had", the
- * shares by heddled's account. */
+/* Packs a row of samples. "finished N" are the rounds that program N had finished at the ends of
+ * the windows (shares_cut), and "had" are the shares that heddled reported. */
 static json_t *pack(
 	struct share_bench *sb, const struct crowd_run *run, const struct crowd_result *res)
 {
@@ -191,10 +192,10 @@ static json_t *pack(
 	return o;
 }
 
-/* Takes the row of all programs of the set s together, or of the program `only` alone if that is not
- * negative; measures it if it is not kept. *ret is NULL if there is none: the programs failed, which is
- * reported and counted, or no time is left. Returns CLI_FAILED if a signal has interrupted the
- * benchmark. */
+/* Finds the row of all programs of set s together, or if `only` is not negative, the row of that
+ * program alone. Measures the row if it was not kept. *ret is NULL if there is none, because no
+ * time is left or because the programs failed; a failure is reported and counted. Returns
+ * CLI_FAILED if a signal interrupted the benchmark. */
 static int run_members(struct share_bench *sb, unsigned arrangement, const struct share_set *s,
 	int only, const json_t **ret)
 {
@@ -216,7 +217,7 @@ static int run_members(struct share_bench *sb, unsigned arrangement, const struc
 	r = bench_stage_need(b, &sb->stage[arrangement]);
 	if (r != CLI_OK)
 		return r;
-	/* Comparing after each launch would leave the device idle. */
+	/* Checking the results after each launch would leave the device idle. */
 	how.check = how.check ? how.check : "last";
 	for (unsigned i = 0; i < s->ratio->n; i++) {
 		if (only >= 0 && (unsigned)only != i)
@@ -259,7 +260,7 @@ static int measure_alone(
 	return r;
 }
 
-/* Returns whether s has the set's shares now. */
+/* Computes the shares of set s from a row. Returns false if they cannot be computed. */
 static bool sum_up(
 	struct share_bench *sb, unsigned arrangement, struct share_set *s, const json_t *row)
 {
@@ -300,9 +301,9 @@ static int measure_set(struct share_bench *sb, struct share_set *s)
 	return CLI_OK;
 }
 
-/* ---- showing ---- */
+/* ---- showing the tables ---- */
 
-/* Why its figures are no result, or NULL. */
+/* Returns why the shares are too noisy to count as a result, or NULL if they are not. */
 static const char *noise_of(const struct shares *s, char *buf, size_t size)
 {
 	double spread = MAX(s->share_spread, s->lost_spread);
@@ -340,7 +341,7 @@ static void json_program(struct share_bench *sb, const struct share_set *s, unsi
 	json_end(j, '}');
 }
 
-/* Of a spread; a single window has none. */
+/* Returns a spread in percentage points, or NaN for a single window, which has no spread. */
 static double points_or_nan(double spread)
 {
 	return spread < 0 ? NAN : 100 * spread;
@@ -355,7 +356,7 @@ static void list_values(char *buf, size_t size, const double *share, unsigned n,
 			buf + at, size - at, "%s%.1f", i ? ":" : "", share[i] * unit);
 }
 
-/* Shares as a cell, such as "66.5:33.5". */
+/* Appends shares as one cell, such as "66.5:33.5". */
 static void cell_shares(struct sheet *sh, const double *share, unsigned n, double unit, bool noise)
 {
 	char text[48];
@@ -401,7 +402,7 @@ static void show_set(struct share_bench *sb, struct sheet *sh, const struct shar
 	sheet_row_end(sh);
 }
 
-/* Figures of all sets of a ratio in one arrangement. */
+/* Figures of one arrangement, over all sets of a ratio. */
 struct ratio_figures {
 	double deviation, worst, lost, lost_worst;
 	unsigned n, noisy;

@@ -17,7 +17,7 @@
 
 enum { PLAIN, PREEMPTIBLE, SLICES, FORMS };
 #define PASSES    2
-#define FEWEST_NS 2000.0 /* a launch takes this long by itself */
+#define FEWEST_NS 2000.0 /* minimum duration of a slice: even an empty launch takes this long */
 
 struct slicing {
 	struct bench *b;
@@ -25,7 +25,7 @@ struct slicing {
 };
 
 struct slicing_row {
-	double way_out_ns, ns[FORMS], spread; /* ns 0: no result */
+	double way_out_ns, ns[FORMS], spread; /* ns is 0 if there is no result */
 	unsigned slices;
 };
 
@@ -55,7 +55,8 @@ static int measure_way_out(struct slicing *sl, unsigned program, double *ret_ns)
 	return r;
 }
 
-/* Writes the program's PTX whose launches take a range of blocks, below the stage's folder. */
+/* Writes PTX of the program's kernel that can launch a range of blocks, to a file in the stage's
+ * folder. */
 static int make_sliced(struct slicing *sl, unsigned program, char *path, size_t size)
 {
 	int r = bench_stage_need(sl->b, &sl->heddle);

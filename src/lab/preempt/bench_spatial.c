@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Measures spatial preemption (FLEP, section 6.4, figure 15). Every program with its large input runs
- * beside every other program, which has its trivial input and high priority. heddle preempts the
- * large program on all SMs or on some of them. The table shows the loss compared with both programs
- * without heddle: relative to the time until both are done, and in microseconds for each preemption,
- * with a confidence interval. */
+/* Measures spatial preemption (FLEP, section 6.4, figure 15). Every program with its large input
+ * runs beside every other program, which has its trivial input and high priority. heddle preempts
+ * the large program on all SMs or on some of them. The table shows the loss compared with both
+ * programs without heddle: relative to the time until both are done, and in microseconds for each
+ * preemption, with a confidence interval. */
 #include "base/text.h"
 #include "lab/bench.h"
 #include "lab/preempt/lost.h"
@@ -26,7 +26,7 @@ struct spatial {
 	unsigned n_pairs;
 };
 
-/* ---- measuring ---- */
+/* ---- measuring the pairs ---- */
 
 static unsigned count_lows(const struct bench *b)
 {
@@ -48,9 +48,9 @@ unsigned bench_spatial_steps(const struct bench *b)
 	return LOST_FORMS * count_pairs(b) * count_passes(b);
 }
 
-/* Lists all pairs, or with --quick one pair for each of a few low-priority programs. A group of pairs
- * has each low-priority program once, so that a call without time for all groups has results of all
- * programs. */
+/* Lists all pairs, or with --quick one pair for each of a few low-priority programs. A group of
+ * pairs has each low-priority program once, so that a call without time for all groups has results
+ * of all programs. */
 static int list_pairs(struct spatial *sp, struct bench *b)
 {
 	size_t max = (size_t)b->rounds * PASSES;
@@ -103,8 +103,8 @@ static int run_pair(struct spatial *sp, struct bench_stage *stage, struct lost_p
 	return r;
 }
 
-/* Measures a group of pairs in all forms. Each pass goes through the forms in the reverse direction of
- * the previous one, so that drift does not favour one form. */
+/* Measures a group of pairs in all forms. Each pass goes through the forms in the reverse direction
+ * of the previous one, so that drift does not favour one form. */
 static int measure_group(struct spatial *sp, unsigned first, unsigned n)
 {
 	/* MPS is on because without MPS the device runs the tenants in time slices, and heddle can
@@ -131,7 +131,7 @@ static int measure_group(struct spatial *sp, unsigned first, unsigned n)
 	return r;
 }
 
-/* ---- showing ---- */
+/* ---- showing the tables ---- */
 
 static void show_lows(struct spatial *sp)
 {
@@ -166,7 +166,7 @@ static void show_lows(struct spatial *sp)
 	sheet_end(&s);
 }
 
-/* noisy: how many of the pairs are. */
+/* noisy is the number of noisy pairs. */
 static void show_lost(struct bench *b, const struct lost *l, unsigned noisy)
 {
 	static const char *const key[LOST_FORMS] = {"", "", "temporal_total", "spatial_total"};

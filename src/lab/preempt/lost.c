@@ -13,11 +13,12 @@
 
 #define RESAMPLES 2000
 
-/* Rounds as they are, or drawn from them. */
+/* The source of a sample of rounds: the measured rounds themselves, or rounds drawn at random from
+ * them. */
 struct drawing {
 	bool draws;
-	uint64_t drawn;  /* so often */
-	double *scratch; /* as many as a pair has rounds */
+	uint64_t drawn;  /* number of rounds drawn so far */
+	double *scratch; /* space for the rounds of one pair */
 };
 
 static double draw_median(const struct lost_samples *s, struct drawing *d)
@@ -84,10 +85,10 @@ unsigned lost_mean(const struct lost_pair *pairs, unsigned n, int low,
 	return m;
 }
 
-/* -1: one round does not tell. */
+/* Returns the spread of the rounds relative to their median, or -1 if there is only one round. */
 static double spread_of(const struct lost_samples *s, struct drawing *d)
 {
-	double median = draw_median(s, d); /* and they are sorted */
+	double median = draw_median(s, d); /* also sorts d->scratch */
 	unsigned cut = s->n / 10;
 
 	return s->n > 1 ? (d->scratch[s->n - 1 - cut] - d->scratch[cut]) / median : -1;

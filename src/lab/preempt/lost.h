@@ -15,12 +15,12 @@
 enum { LOST_ORIGINAL, LOST_KEPT, LOST_TEMPORAL, LOST_SPATIAL, LOST_FORMS };
 
 struct lost_samples {
-	double *ns; /* until both were through, a round each */
+	double *ns; /* the duration of each round, until both programs were done */
 	unsigned n, preemptions;
 };
 
 struct lost_pair {
-	unsigned low, high; /* which programs */
+	unsigned low, high; /* indices of the programs */
 	struct lost_samples of[LOST_FORMS];
 };
 
@@ -31,8 +31,10 @@ struct lost {
 	 * - us: loss of each preemption in us
 	 * - us_low, us_high: bounds of the 95 % confidence interval of us */
 	double overhead[LOST_FORMS], us[LOST_FORMS], us_low[LOST_FORMS], us_high[LOST_FORMS];
-	double reduction, reduction_low, reduction_high; /* 1 - spatial / temporal, of us */
-	double overhead_reduction;                       /* of overhead */
+	/* 1 - spatial / temporal, computed from us */
+	double reduction, reduction_low, reduction_high;
+	/* 1 - spatial / temporal, computed from overhead */
+	double overhead_reduction;
 	unsigned pairs, rounds, preemptions[LOST_FORMS];
 };
 

@@ -19,11 +19,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Parts in the order in which they run. The parts of bench_corun.c are measured together: the first of
- * them that is wanted runs them all. */
+/* The parts, in the order in which they run. The parts of bench_corun.c are measured together, when
+ * the first of them that --part names is reached. */
 static const struct part {
 	const char *name;
-	unsigned corun; /* BENCH_PAIRS ... for those */
+	unsigned corun; /* for parts of bench_corun.c: the part's BENCH_... bit */
 	unsigned (*steps)(const struct bench *b);
 	int (*run)(struct bench *b);
 } parts[] = {
@@ -40,7 +40,7 @@ static const struct part {
 	{"predict", 0, bench_predict_steps, bench_predict},
 };
 
-/* Returns whether the part is in the list that was given. */
+/* Returns whether the list of --part contains this part. */
 static bool is_wanted(const struct bench *b, const char *part)
 {
 	const char *at = cli_value(b->c, "part");

@@ -14,7 +14,8 @@
 
 double shares_rounds(const uint64_t *done_ns, unsigned n, uint64_t at_ns)
 {
-	unsigned low = 0, high = n; /* rounds below low are done, those from high on are not */
+	/* binary search: rounds before low are finished at at_ns, rounds from high on are not */
+	unsigned low = 0, high = n;
 
 	while (low < high) {
 		unsigned mid = low + (high - low) / 2;
@@ -72,14 +73,14 @@ double shares_deviation(const double *share, const unsigned *weight, unsigned n)
 	return most;
 }
 
-/* Sorts values. */
+/* Returns maximum minus minimum, or -1 for a single value. Sorts values. */
 static double spread_of(double *values, unsigned n)
 {
 	sort_values(values, n);
 	return n > 1 ? values[n - 1] - values[0] : -1;
 }
 
-/* Values for each window: every program's share and progress, and the lost throughput. */
+/* The values of each window: each program's share and progress, and the lost throughput. */
 struct columns {
 	double *share[SHARES_MAX], *progress[SHARES_MAX], *lost;
 };

@@ -10,24 +10,26 @@
 
 #include "base/base.h"
 
-#define SHARES_MAX 3 /* programs */
+#define SHARES_MAX 3 /* maximum number of programs */
 
 struct shares_input {
-	unsigned n; /* programs */
+	unsigned n; /* number of programs */
 	unsigned weight[SHARES_MAX];
-	double alone_per_s[SHARES_MAX]; /* rounds a second; above 0 */
-	/* windows + 1 numbers: the rounds that were finished when the first window began, and at the
-	 * end of each window (shares_cut) */
+	double alone_per_s[SHARES_MAX]; /* rounds per second when the program runs alone; above 0 */
+	/* windows + 1 numbers: the rounds that were finished when the first window began, and at
+	 * the end of each window (shares_cut) */
 	const double *finished[SHARES_MAX];
-	uint64_t window_ns; /* the windows follow each other without a gap */
+	uint64_t window_ns; /* length of each window; there are no gaps between windows */
 	unsigned windows;
 };
 
 struct shares {
-	double share[SHARES_MAX]; /* medians of the windows, as all below; 0 to 1 */
+	double share[SHARES_MAX]; /* medians over the windows, as in all fields below; 0 to 1 */
 	double progress[SHARES_MAX];
-	double lost;                      /* 1 - sum of progress; below 0 where work overlaps */
-	double share_spread, lost_spread; /* maximum minus minimum; -1: one window */
+	/* 1 - sum of progress; negative if programs' work overlaps */
+	double lost;
+	/* maximum minus minimum; -1 if there is only one window */
+	double share_spread, lost_spread;
 	/* largest difference between a program's share and the share that its weight entitles it
 	 * to, in percentage points */
 	double deviation;
@@ -41,8 +43,8 @@ double shares_rounds(const uint64_t *done_ns, unsigned n, uint64_t at_ns);
  * window: windows + 1 numbers. */
 void shares_cut(const uint64_t *done_ns, unsigned n, uint64_t from_ns, uint64_t window_ns,
 	unsigned windows, double *ret_finished);
-/* Returns the median, over the windows, of the rounds per second. Returns 0 if there are no rounds or
- * memory runs out. */
+/* Returns the median, over the windows, of the rounds per second. Returns 0 if there are no rounds
+ * or memory runs out. */
 double shares_rate(const double *finished, uint64_t window_ns, unsigned windows);
 /* Returns the share to which program i is entitled by its weight, 0 to 1. */
 double shares_wanted(const unsigned *weight, unsigned n, unsigned i);

@@ -12,9 +12,9 @@
 #include "lab/cases.h"
 #include "sched/model/model.h"
 
-#define SHARE_PROGRAMS    15 /* rows of utilisation.def */
+#define SHARE_PROGRAMS    15 /* number of rows in utilisation.def */
 #define SHARE_PAIRS       (SHARE_PROGRAMS * (SHARE_PROGRAMS - 1) / 2)
-#define SHARE_PREDICT_KEY "policy_options=" /* of heddled */
+#define SHARE_PREDICT_KEY "policy_options=" /* heddled's key for options of the policy */
 /* threshold in percent of issue slots; utilisation is low below it */
 #define SHARE_LOW 50.0
 
@@ -24,13 +24,13 @@ enum share_class { SHARE_UNKNOWN, SHARE_LOW_CLASS, SHARE_HIGH_CLASS };
  * it is the sum of the programs' times alone, without a gap. */
 enum share_arrangement {
 	SHARE_SEQUENTIAL,
-	SHARE_MPS, /* on the virtual GPU: the programs as they are */
+	SHARE_MPS, /* on the virtual GPU: the unmodified programs, without MPS */
 	/* MPS client priorities: the program that arrives second has high priority */
 	SHARE_MPS_PRIORITY,
-	SHARE_WORKERS, /* preemptible forms, heddled with the policy none */
+	SHARE_WORKERS, /* preemptible forms, under a heddled with policy none */
 	SHARE_GREEDY,
-	SHARE_PROFILED, /* greedy that knows the profiles of heddle profile */
-	SHARE_PREDICT,  /* greedy that asks the pair model first */
+	SHARE_PROFILED, /* policy greedy that knows the profiles of heddle profile */
+	SHARE_PREDICT,  /* policy greedy that asks the pair model first */
 	/* Policy split gives each SM its own quotas (sections 3.8 and 6).
 	 * - WHOLE_n: the pair's first program has n percent of the SMs for itself; the second
 	 *   program has the other SMs.
@@ -49,13 +49,15 @@ enum share_order { SHARE_FIRST, SHARE_SECOND, SHARE_TOGETHER, SHARE_ORDERS };
 struct share_pair {
 	unsigned program[2]; /* indices of share.programs */
 	enum share_class class;
-	enum share_class paper;              /* UNKNOWN: a program of the pair is not the paper's */
-	struct bench_case *by[SHARE_ORDERS]; /* SECOND: the second program is the case's first */
+	/* the class in the paper; UNKNOWN: the paper lacks one of the programs */
+	enum share_class paper;
+	/* for each launch order; in the order SECOND, the case's first program is program[1] */
+	struct bench_case *by[SHARE_ORDERS];
 };
 
 /* A pair's figures in one arrangement, combined over its three launch orders. */
 struct share_figures {
-	struct figures f; /* geometric means */
+	struct figures f; /* geometric means over the launch orders */
 	/* the spread of the pair's makespans over the rounds, relative to their median: the
 	 * greatest of the launch orders; -1 if there is only one round */
 	double spread;
@@ -68,19 +70,20 @@ struct share {
 	struct cases cs;
 	const char *programs[SHARE_PROGRAMS];
 	enum share_class class[SHARE_PROGRAMS];
-	double scale[SHARE_PROGRAMS]; /* of the inputs; 0: 1 */
+	double scale[SHARE_PROGRAMS]; /* scale of each program's input; 0 means 1 */
 	unsigned n, n_pairs;
-	unsigned asked[SHARE_PAIRS][2], n_asked; /* of --pairs; none: all pairs */
+	/* indices of the pairs in --pairs; n_asked 0: all pairs */
+	unsigned asked[SHARE_PAIRS][2], n_asked;
 	bool large, predict, by_sm;
 	/* a bit for each arrangement of --only; 0: all that the other options allow */
 	unsigned only;
-	const char *store; /* of heddle profile; NULL: none */
+	const char *store; /* file of heddle profile's curves; NULL: none */
 	/* Curves from the store: curve_ns[p][n - 1] is an SM's time for one block of program p
 	 * while the SM has n blocks; 0 if unknown. */
 	float curve_ns[SHARE_PROGRAMS][SCHED_PER_SM];
 	bool has_curve[SHARE_PROGRAMS];
 	struct {
-		unsigned plain, workers; /* of a thread; 0: not known */
+		unsigned plain, workers; /* registers of each thread; 0: unknown */
 	} registers[SHARE_PROGRAMS];
 	struct bench_case *alone[SHARE_PROGRAMS];
 	struct share_pair pairs[SHARE_PAIRS];
@@ -95,14 +98,15 @@ int share_choose(struct share *s);
 void share_scale(struct share *s);
 /* Reads the programs' curves for this device from the file s->store into s->curve_ns. */
 int share_read_store(struct share *s);
-/* Limits of an SM. */
+/* The limits of an SM. */
 struct share_limits {
 	int threads, registers, shared_bytes, blocks;
 };
 int share_read_limits(struct share *s, struct share_limits *ret);
-/* Returns "low" or "high"; NULL: not known. */
-/* A program's class by the paper's own measurement (SiM, figure 3); UNKNOWN: not its program. */
+/* Returns a program's class in the paper's own measurement (SiM, figure 3); UNKNOWN: the paper does
+ * not have the program. */
 enum share_class share_paper_class(const char *program);
+/* Returns "low" or "high", or NULL for SHARE_UNKNOWN. */
 const char *share_class_name(enum share_class class);
 /* Prints for each program:
  * - its share of an SM's resources (figure 2)
@@ -122,7 +126,7 @@ int share_read_registers(struct share *s);
 int share_choose_arrangements(struct share *s);
 /* Fills s->cs with the cases to measure: each program alone, and all pairs. */
 int share_list(struct share *s);
-/* Shows figures 10 and 11. */
+/* Shows the tables of figures 10 and 11. */
 void share_show_pairs(struct share *s);
 /* Returns the arrangement's name, or NULL if this device does not support it or the options exclude
  * it. */
@@ -147,7 +151,7 @@ const char *share_noise(
 /* Writes the pair's best split with different quotas by SM, compared with policy greedy, as a key
  * of p's JSON object. */
 void share_json_best(struct share *s, const struct share_pair *p);
-/* Shows that of all pairs as text. */
+/* Shows the best splits of all pairs as text. */
 void share_text_best(struct share *s);
 
 #endif

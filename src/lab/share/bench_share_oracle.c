@@ -16,10 +16,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WARP      32u
-#define SPLITS    (CASES_ARRANGEMENTS - 1) /* arrangement 0 is the programs alone */
-#define LEAST     0.005                    /* of throughput; less is no gain */
-#define SPLIT_MAX 16                       /* bytes of a weight as text, and a name's third */
+#define WARP 32u
+/* maximum number of divisions; arrangement 0 is the programs alone */
+#define SPLITS (CASES_ARRANGEMENTS - 1)
+/* gains of throughput up to this fraction do not count */
+#define LEAST 0.005
+/* bytes for a weight as text; a name has three times as many */
+#define SPLIT_MAX 16
 
 struct split {
 	unsigned blocks[2];
@@ -31,11 +34,11 @@ struct oracle {
 	const struct share_pair *pair;
 	struct split at[SPLITS];
 	unsigned n;
-	double best, greedy; /* STP; greedy 0: not measured */
-	const char *name;    /* of the best */
+	double best, greedy; /* STP; greedy is 0 if it was not measured */
+	const char *name;    /* name of the best division */
 };
 
-/* ---- divisions of an SM ---- */
+/* ---- listing the divisions of an SM ---- */
 
 /* Returns how many blocks of the second kernel fit on an SM beside n blocks of the first. Register
  * counts are those of the workers' forms. */
@@ -110,7 +113,7 @@ static void find_splits(const struct share *s, const struct share_limits *l, str
 	}
 }
 
-/* ---- measuring ---- */
+/* ---- measuring the divisions ---- */
 
 static int list_cases(struct share *s, struct oracle *o, struct cases_table *table,
 	struct stage_spec spec[CASES_ARRANGEMENTS], struct cases *ret)
@@ -182,7 +185,7 @@ static int measure_pair(struct share *s, struct oracle *o)
 	return r;
 }
 
-/* ---- figures ---- */
+/* ---- showing the figures ---- */
 
 /* Returns greedy's part of the best division's gain in percent, or NaN if the best division has no
  * gain. */
@@ -253,7 +256,7 @@ int share_oracle(struct share *s)
 		struct oracle o = {.pair = &s->pairs[i], .best = 1, .name = "sequential"};
 		struct share_figures f;
 
-		/* Without the time of a program alone there is nothing to compare with. */
+		/* Without a program's time alone there is nothing to compare with. */
 		if (!share_figures_of(s, o.pair, SHARE_SEQUENTIAL, &f))
 			continue;
 		if (share_figures_of(s, o.pair, SHARE_GREEDY, &f))

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#define DELAY       0.1 /* of the time alone of the program that arrives first */
+#define DELAY       0.1 /* delay as a fraction of the first program's time alone */
 #define QUICK_PAIRS 3
 
 #define SPLIT_BY(text, option, under_mps)                                           \
@@ -61,14 +61,14 @@ static const struct stage_spec on_cpu[SHARE_ARRANGEMENTS] = {
 
 static const char *const order_names[SHARE_ORDERS] = {"first", "second", "together"};
 
-/* ---- what runs ---- */
+/* ---- choosing arrangements and pairs ---- */
 
 static const struct stage_spec *specs_of(const struct share *s)
 {
 	return s->b.device == DEV_CPU ? on_cpu : on_gpu;
 }
 
-/* The other options than --only allow it. */
+/* Returns whether the options other than --only allow the arrangement. */
 static bool is_possible(const struct share *s, enum share_arrangement k)
 {
 	if (s->by_sm)
@@ -116,7 +116,7 @@ int share_choose_arrangements(struct share *s)
 	return r;
 }
 
-/* SiM, section 4: a pair is low if one of its programs is. */
+/* Returns the class of a pair: low if one of its programs is low (SiM, section 4). */
 static enum share_class class_of_pair(enum share_class a, enum share_class b)
 {
 	if (a == SHARE_LOW_CLASS || b == SHARE_LOW_CLASS)
@@ -189,13 +189,14 @@ const char *share_arrangement_name(const struct share *s, enum share_arrangement
 	return s->cs.spec[k].name;
 }
 
-/* ---- figures ---- */
+/* ---- computing figures ---- */
 
-/* The figures of one order of a pair. */
+/* Figures of one launch order of a pair. */
 struct order_figures {
 	struct figures f;
-	double makespan_ns, ns[2]; /* turnarounds, by the case's programs */
-	double spread;             /* of the makespans, of their median; -1: one round */
+	double makespan_ns, ns[2]; /* ns: turnarounds of the case's programs */
+	/* of the rounds' makespans, relative to their median; -1: only one round */
+	double spread;
 };
 
 static double makespan_spread(const struct crew_result *res)
@@ -224,7 +225,7 @@ static void figure_sequential(
 		.stp_makespan = 1};
 }
 
-/* Returns false if the order was not measured. */
+/* Computes the figures of one launch order. Returns false if it was not measured. */
 static bool figure_order(const struct share *s, const struct bench_case *c,
 	enum share_arrangement k, struct order_figures *ret)
 {
@@ -248,7 +249,7 @@ static bool figure_order(const struct share *s, const struct bench_case *c,
 	return true;
 }
 
-/* Sums of logarithms, for geometric means. */
+/* Sums of logarithms, from which geometric means are computed. */
 struct log_sum {
 	double antt, stp, stp_makespan;
 	unsigned n;
@@ -297,7 +298,7 @@ const char *share_noise(
 	return k == SHARE_SEQUENTIAL ? NULL : figures_noise(&f->f, 2, f->spread, buf, size);
 }
 
-/* ---- tables ---- */
+/* ---- showing the pairs ---- */
 
 static void json_figures(struct json *j, const struct figures *f)
 {
@@ -388,13 +389,13 @@ static void show_pair(struct share *s, struct sheet *sh, const struct share_pair
 	sheet_row_end(sh);
 }
 
-/* ---- means ---- */
+/* ---- showing means over groups of pairs ---- */
 
-/* The paper's own pairs come first, by its own classes. */
+/* Groups of pairs. The paper's own pairs come first, with the classes that the paper gives them. */
 static const struct share_group {
 	const char *key, *name;
 	bool paper;
-	enum share_class class; /* UNKNOWN: all */
+	enum share_class class; /* UNKNOWN: all pairs */
 } groups[] = {
 	{"summary_paper", "the paper's own pairs", true, SHARE_UNKNOWN},
 	{"summary_paper_low", "the paper's pairs of class low there", true, SHARE_LOW_CLASS},
@@ -411,7 +412,7 @@ static bool is_in(const struct share_pair *p, const struct share_group *g)
 	return g->class ? of == g->class : !g->paper || of;
 }
 
-/* A mean of the pairs that are not noise. Noise is no result, and is only counted. */
+/* Shows the mean over a group's pairs in one arrangement. Noisy pairs are only counted. */
 static void show_mean(
 	struct share *s, struct sheet *sh, const struct share_group *g, enum share_arrangement k)
 {

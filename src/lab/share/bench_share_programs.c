@@ -16,11 +16,11 @@
 
 #include "model/kept.h"
 
-/* A percentage of -1 is not known. */
+/* A row of utilisation.def. A percentage of -1 means unknown. */
 struct utilisation {
 	const char *name;
 	double percent, paper_percent;
-	double scale; /* of the large input */
+	double scale; /* factor by which the large input is enlarged */
 };
 
 static const struct utilisation rows[] = {
@@ -30,9 +30,9 @@ static const struct utilisation rows[] = {
 };
 _Static_assert(ARRAY_LEN(rows) == SHARE_PROGRAMS, "SHARE_PROGRAMS counts them");
 
-/* ---- which ---- */
+/* ---- choosing the programs ---- */
 
-/* Returns the row of this name, or NULL. */
+/* Returns the row of the program with this name, or NULL if there is none. */
 static const struct utilisation *find_row(const char *name, size_t len)
 {
 	for (unsigned i = 0; i < SHARE_PROGRAMS; i++) {
@@ -141,7 +141,8 @@ static int read_pairs(struct share *s)
 	return CLI_OK;
 }
 
-/* Without --low, the table of utilisations decides which programs are low. */
+/* Sets each program's class: low if --low names it. Without --low, the table of utilisations
+ * decides. */
 static int read_low(struct share *s)
 {
 	const char *text = cli_value(s->b.c, "low");
@@ -342,7 +343,7 @@ static void show_occupied(
 
 /* ---- figure 8: the cost of the form ---- */
 
-/* Returns 0 if it was not measured. */
+/* Returns the median time of program i's kernel, or 0 if it was not measured. */
 static double kernel_ns(const struct share *s, unsigned i, enum share_arrangement k)
 {
 	const struct crew_result *res = &s->alone[i]->by[k];
@@ -355,7 +356,8 @@ static double kernel_spread(const struct share *s, unsigned i, enum share_arrang
 	return cases_spread(&s->alone[i]->by[k], 0);
 }
 
-/* Returns the ratio of the times, or 0 if it is not known. */
+/* Shows the times of the plain kernel and of the form. Returns their ratio, or 0 if it is
+ * unknown. */
 static double show_form(struct share *s, struct sheet *sh, unsigned i)
 {
 	double plain = kernel_ns(s, i, SHARE_SEQUENTIAL), form = kernel_ns(s, i, SHARE_WORKERS);
@@ -374,7 +376,8 @@ static double show_form(struct share *s, struct sheet *sh, unsigned i)
 	return form / plain;
 }
 
-/* Returns the ratio of the registers, or 0 if it is not known. */
+/* Shows the registers of the plain kernel and of the form. Returns their ratio, or 0 if it is
+ * unknown. */
 static double show_registers(struct share *s, struct sheet *sh, unsigned i)
 {
 	unsigned plain = s->registers[i].plain, workers = s->registers[i].workers;
@@ -393,7 +396,8 @@ int share_show_programs(struct share *s)
 {
 	struct share_limits limits;
 	struct json *j = s->b.j;
-	double logs[2] = {0}; /* of times, of registers */
+	/* sums of logarithms: of the time ratios, and of the register ratios */
+	double logs[2] = {0};
 	unsigned n[2] = {0};
 	struct sheet sh;
 	int r = share_read_limits(s, &limits);

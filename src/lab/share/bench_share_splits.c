@@ -13,7 +13,8 @@ struct best_split {
 	enum share_arrangement k;
 	struct share_figures f;
 	bool noisy;
-	double greedy, over_greedy; /* STP by makespans; NaN: greedy was not measured */
+	/* STP computed from makespans; NaN: policy greedy was not measured */
+	double greedy, over_greedy;
 };
 
 /* Finds the pair's best split; one with noisy figures is chosen only if all are noisy. Returns

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The row of heddle bench share: options and help. The command heddle has it, too, for help, manual
- * page and completions; part_share.c runs it. */
+/* The row of heddle bench share: its options and help. The command heddle also contains this row,
+ * for help, manual page and completions. part_share.c runs it. */
 #include "lab/lab.h"
 
 static const struct cli_option options[] = {

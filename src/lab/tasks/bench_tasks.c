@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INPUTS 128u /* at most: what they leave is computed here, once */
+/* maximum number of different inputs; the host computes the output of each once */
+#define INPUTS 128u
 #define WAIT   UINT64_MAX
 
 static int pool_failed(struct tasks_bench *b, const char *what)
@@ -29,7 +30,7 @@ static int device_failed(struct tasks_bench *b, CUresult r, const char *what)
 	return cli_error(b->c, NULL, "%s: %s", what, text ? text : "unknown error");
 }
 
-/* ---- what tasks work on ---- */
+/* ---- making the tasks' inputs ---- */
 
 static int make_inputs(struct tasks_bench *b, struct tasks_program *p)
 {
@@ -54,8 +55,7 @@ static int make_inputs(struct tasks_bench *b, struct tasks_program *p)
 	}
 	p->memory = malloc(4 * (p->in_words + 1));
 	p->got = malloc(4 * p->out_words);
-	/* The expected outputs of the tasks that have different inputs, in the order of the
-	 * outputs. */
+	/* One expected output for each different input, in the order of the outputs. */
 	p->want = malloc(4 * p->out_words);
 	if (!p->memory || !p->got || !p->want)
 		return -ENOMEM;
@@ -123,7 +123,7 @@ static void params_of(const struct tasks_program *p, unsigned i, struct narrow_p
 	p->of->params(&p->inputs[k], p->in + 4 * p->in_at[k], p->out + 4 * p->out_at[i], ret);
 }
 
-/* ---- ways ---- */
+/* ---- measuring the ways ---- */
 
 static int run_pool(struct tasks_bench *b, struct tasks_program *p, double *ret_ms)
 {
@@ -226,7 +226,7 @@ const char *tasks_way_name(unsigned way, char buf[32])
 	return buf;
 }
 
-/* A row of what was measured: ms has b->rounds times of each way. */
+/* Packs a row of samples. ms has b->rounds times for each way. */
 static json_t *pack(const struct tasks_bench *b, const struct tasks_program *p, const double *ms)
 {
 	unsigned n = tasks_ways(b);
@@ -270,7 +270,7 @@ int tasks_measure(struct tasks_bench *b, struct tasks_program *p, json_t **ret)
 	return r;
 }
 
-/* ---- tasks that do nothing ---- */
+/* ---- measuring empty tasks ---- */
 #define EMPTY "narrow_empty"
 
 static int add_empty(struct tasks_bench *b, struct heddle_task *ret)
@@ -288,7 +288,8 @@ static int add_empty(struct tasks_bench *b, struct heddle_task *ret)
 	if (heddle_load_file(b->h, EMPTY, b->file, EMPTY) < 0)
 		return cli_error(b->c, NULL, "%s", heddle_error(b->h));
 	if (heddle_tasks_add(b->pool, EMPTY, &ret->kernel) < 0 ||
-		heddle_tasks_spawn(b->pool, ret, NULL) < 0 || /* it is there then */
+		/* the pool has loaded the kernel when this task ends */
+		heddle_tasks_spawn(b->pool, ret, NULL) < 0 ||
 		heddle_tasks_wait_all(b->pool, WAIT) < 0)
 		return pool_failed(b, EMPTY);
 	b->empty = ret->kernel;

@@ -12,8 +12,8 @@
 #include "lab/sheet.h"
 #include "lab/tasks/narrow.h"
 
-#define TASKS_STREAMS 32u /* at most */
-#define TASKS_WAYS    6u  /* 1, 2, 4 .. TASKS_STREAMS streams */
+#define TASKS_STREAMS 32u /* maximum number of streams */
+#define TASKS_WAYS    6u  /* stream counts that are tried: 1, 2, 4 ... TASKS_STREAMS */
 
 struct heddle;
 
@@ -21,14 +21,14 @@ struct tasks_bench {
 	struct cli *c;
 	struct heddle *h;
 	struct heddle_tasks *pool;
-	const char *file; /* with the kernels */
+	const char *file; /* PTX file with the kernels */
 	bool is_virtual;
 	uint64_t seed;
 	unsigned tasks, threads, rounds, streams, columns, leave, nap;
 	struct samples samples;
-	char options[96]; /* on which samples depend */
-	bool stamps;      /* the pool makes them */
-	bool has_empty;   /* the kernel that does nothing is there: */
+	char options[96]; /* text of the options on which samples depend */
+	bool stamps;      /* the pool records the time of each stage of a task */
+	bool has_empty;   /* the pool has the kernel of empty tasks, with index `empty` */
 	unsigned empty;
 };
 
@@ -36,44 +36,46 @@ struct tasks_bench {
  * task's output. */
 struct tasks_program {
 	const struct narrow_program *of;
-	unsigned kernel; /* of the pool */
+	unsigned kernel; /* index of the program's kernel in the pool */
 	unsigned n, n_inputs;
-	struct narrow_input *inputs;  /* task i has the one i % n_inputs */
-	uint64_t *in_at, *out_at;     /* words: of inputs, of tasks */
-	uint64_t in_words, out_words; /* all of them */
-	uint64_t in, out;             /* on the device */
-	uint32_t *want, **want_of;    /* what each input makes, as the host finds */
-	float *memory;                /* inputs */
-	uint32_t *got;                /* outputs */
-	unsigned wrong;               /* outputs that were, in all rounds and ways */
+	struct narrow_input *inputs; /* task i has the input inputs[i % n_inputs] */
+	/* for each input, for each task: offset of its data, in words */
+	uint64_t *in_at, *out_at;
+	uint64_t in_words, out_words; /* total sizes, in words */
+	uint64_t in, out;             /* device addresses of all inputs and of all outputs */
+	uint32_t *want, **want_of;    /* expected outputs; want_of[i] is the one of input i */
+	float *memory;                /* all inputs, on the host */
+	uint32_t *got;                /* all outputs, copied to the host */
+	unsigned wrong;               /* number of wrong outputs, in all rounds and ways */
 };
 
 /* Prepares a program's tasks on the device. Returns CLI_OK, or CLI_FAILED after it reports an
  * error. Call tasks_close even after a failure. */
 int tasks_open(struct tasks_bench *b, struct tasks_program *p, const struct narrow_program *of);
 void tasks_close(struct tasks_bench *b, struct tasks_program *p);
-/* The number of ways: the pool, and launches in 1, 2, 4 ... streams, at most b->streams. */
+/* Returns the number of ways: one for the pool, and one each for launches in 1, 2, 4 ... streams,
+ * at most b->streams. */
 unsigned tasks_ways(const struct tasks_bench *b);
-/* The name of a way's samples, in ms. */
+/* Returns the name of a way's samples, which are times in ms. */
 const char *tasks_way_name(unsigned way, char buf[32]);
-/* Runs the tasks in every way b->rounds times, and checks each output. *ret is a row of samples: of each
- * way its times; "tasks", "checked" and "wrong" (outputs). */
+/* Runs the tasks in every way b->rounds times, and checks each output. *ret is a row of samples:
+ * the times of each way, and "tasks", "checked" and "wrong" (numbers of outputs). */
 int tasks_measure(struct tasks_bench *b, struct tasks_program *p, json_t **ret);
-#define TASKS_PRODUCERS 4u /* 1, 2, 4 and 8 threads */
-/* Measures n tasks that do nothing. *ret is a row of samples:
+#define TASKS_PRODUCERS 4u /* thread counts that are tried: 1, 2, 4 and 8 */
+/* Measures n empty tasks. *ret is a row of samples:
  * - "ms N": times from the first spawn, in N threads, until the host sees the end of the last task
- * - "spawn_ms": times to spawn "burst" tasks in one thread while places are free
+ * - "spawn_ms": times to spawn "burst" tasks in one thread while the pool has free rows
  * - "tasks": n */
 int tasks_empty(struct tasks_bench *b, unsigned n, json_t **ret);
-/* The stages of a task between the host's spawn and its end as the host sees it. */
+/* The stages of a task, from its spawn on the host until the host sees its end. */
 enum tasks_leg {
 	/* from the start of the scheduler warp's work on the task until each warp of the task has
-	 * been given its command word */
+	 * its command word */
 	TASKS_PLACED,
-	TASKS_BEGUN, /* until a warp has found its word */
+	TASKS_BEGUN, /* until a warp of the task has read its command word */
 	TASKS_ENDED,
-	TASKS_FENCED, /* until its output is visible to the host */
-	TASKS_REST,   /* the host's part, and the transfers over the bus */
+	TASKS_FENCED, /* until the task's output is visible to the host */
+	TASKS_REST,   /* work on the host, and transfers over the bus */
 	TASKS_LEGS
 };
 /* Measures n tasks one after another. ret_us receives n sorted times in us, each from before the

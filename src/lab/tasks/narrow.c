@@ -22,7 +22,7 @@ static void add_param(struct narrow_params *p, const void *value, unsigned bytes
 	p->n++;
 }
 
-/* ---- Mandelbrot: no input, a picture of irregular size ---- */
+/* ---- Mandelbrot: no input; the output is a picture of irregular size ---- */
 
 void narrow_mandelbrot(const struct narrow_input *in, const float *unused, uint32_t *out)
 {
@@ -72,7 +72,7 @@ static void mandelbrot_params(
 	add_param(ret, &i->limit, 4);
 }
 
-/* ---- matrices of n x n ---- */
+/* ---- matrix multiplication of n x n matrices ---- */
 
 void narrow_matmul(const float *a, const float *b, uint32_t n, float *c)
 {
@@ -110,7 +110,7 @@ static void matmul_expect(const struct narrow_input *i, const float *in, uint32_
 	narrow_matmul(in, in + i->width * i->width, i->width, (float *)out);
 }
 
-/* ---- a filter bank: signal, two filters ---- */
+/* ---- a filter bank: a signal and two filters ---- */
 
 void narrow_filterbank(const float *r, const float *h, const float *f, uint32_t n, uint32_t every,
 	uint32_t taps, float *tmp, float *out)
@@ -139,7 +139,7 @@ static void filterbank_shape(struct narrow_input *i, uint64_t *seed, bool small)
 	uint32_t most = small ? 128 : FILTER_MOST;
 
 	i->width = most / 2 + narrow_random(seed, most / 2 + 1);
-	i->height = 2 + narrow_random(seed, 7); /* every so many'th */
+	i->height = 2 + narrow_random(seed, 7); /* one sample of this many is kept */
 	i->limit = small ? 8 : FILTER_TAPS;
 	i->in_words = i->width + 2 * i->limit;
 	i->out_words = i->width;

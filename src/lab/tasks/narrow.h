@@ -21,15 +21,15 @@ struct narrow_input {
 
 struct narrow_params {
 	uint64_t value[NARROW_PARAMS];
-	void *at[NARROW_PARAMS]; /* as cuLaunchKernel takes them */
+	void *at[NARROW_PARAMS]; /* pointers to value[], as cuLaunchKernel takes them */
 	unsigned n;
 };
 
 struct narrow_program {
 	const char *name, *kernel;
-	/* small: of the sizes for a virtual GPU. */
+	/* Chooses a task's input. small: use sizes for a virtual GPU. */
 	void (*shape)(struct narrow_input *i, uint64_t *seed, bool small);
-	/* in, out: addresses on the device. */
+	/* Sets the kernel's parameters. in and out are device addresses. */
 	void (*params)(
 		const struct narrow_input *i, uint64_t in, uint64_t out, struct narrow_params *ret);
 	void (*expect)(const struct narrow_input *i, const float *in, uint32_t *out);
@@ -37,12 +37,12 @@ struct narrow_program {
 extern const struct narrow_program narrow_programs[];
 extern const unsigned narrow_n_programs;
 
-/* The same numbers on every machine. */
+/* Returns a pseudo-random number less than `below`. The sequence is the same on every machine. */
 uint32_t narrow_random(uint64_t *seed, uint32_t below);
 
 void narrow_mandelbrot(const struct narrow_input *i, const float *in, uint32_t *out);
 void narrow_matmul(const float *a, const float *b, uint32_t n, float *c);
-/* tmp: 2 * n numbers. */
+/* tmp is scratch memory for 2 * n numbers. */
 void narrow_filterbank(const float *r, const float *h, const float *f, uint32_t n, uint32_t every,
 	uint32_t taps, float *tmp, float *out);
 

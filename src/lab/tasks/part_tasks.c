@@ -22,7 +22,7 @@ static const char *const leg_names[TASKS_LEGS] = {
 	[TASKS_REST] = "rest",
 };
 
-/* ---- opening ---- */
+/* ---- opening the device and the pool ---- */
 
 static int find_file(struct tasks_bench *b, char **ret)
 {
@@ -90,7 +90,7 @@ static int read_options(struct tasks_bench *b)
 	return r;
 }
 
-/* ---- tables ---- */
+/* ---- writing tables ---- */
 
 static void begin_json(struct tasks_bench *b, struct json *j, const struct heddle_tasks_state *s)
 {
@@ -216,7 +216,7 @@ static void show_program(
 	sheet_row_end(s);
 }
 
-/* Returns how many outputs were wrong. */
+/* Shows the table of programs. Returns the number of wrong outputs. */
 static unsigned show_programs(struct tasks_bench *b, struct json *j)
 {
 	unsigned wrong = 0;
@@ -244,7 +244,7 @@ static unsigned show_programs(struct tasks_bench *b, struct json *j)
 	return wrong;
 }
 
-/* ---- measuring ---- */
+/* ---- measuring the tasks ---- */
 
 static int run_empty(struct tasks_bench *b)
 {
@@ -261,7 +261,7 @@ static int run_empty(struct tasks_bench *b)
 	return r;
 }
 
-/* Samples: "us", and with --stamps those of each leg. */
+/* Adds a row with the samples "us", and with --stamps the times of each stage. */
 static int run_latency(struct tasks_bench *b)
 {
 	unsigned n = b->is_virtual ? 100 : 10000;
@@ -307,7 +307,7 @@ static bool is_wanted(const struct tasks_bench *b, const char *name)
 {
 	const char *only = cli_value(b->c, "program");
 
-	if (b->stamps) /* they cost something */
+	if (b->stamps) /* time stamps slow the tasks down, so only empty tasks get them */
 		return !strcmp(name, "empty");
 	return !only || !strcmp(only, "all") || !strcmp(only, name);
 }
