@@ -174,8 +174,8 @@ done <<'END'
 5,4,3 4,3,2 4 3 2
 1,1,9 0,0,8 0 0 8
 END
-# A slice that starts at block 5 of a grid of 4,3, launched as a program of the user's would launch
-# it.
+# A slice that starts at block 5 of a grid of 4,3. It is launched as users launch slices in programs
+# of their own.
 "$heddle" ptx slice "$dir/ids.ptx" >"$dir/slice.ptx"
 ! "$heddle" exec --device cpu --grid 3 --block 64 "$dir/slice.ptx" all 'u32[1]:zero' u32:2 u32:1 u32:0 \
 	hex:05000000040000000300000001000000 2>"$dir/err" || bad=1

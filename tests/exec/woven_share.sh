@@ -32,10 +32,11 @@ words() {
 		done
 }
 
-# share: of the instructions that name registers of a kernel, weighted by execution counts, the
-# part that has an instruction of the other kernel among the eight before or after it in its basic
-# block. Labels and branches end a block. A kernel's registers are named %hd_N_..., and those that
-# the pass adds for its place %hd_N_hd_...
+# share COUNTS PTX: prints the percentage of woven instructions, weighted by execution counts. Only
+# instructions that name a register of a kernel count. One is woven if the other kernel has an
+# instruction among the eight before or the eight after it in its basic block. Labels and branches
+# end a block. Registers of kernel N are named %hd_N_...; those that the pass adds, %hd_N_hd_...,
+# belong to no kernel.
 share() {
 	awk 'NR == FNR { if ($1 == "hd_merged") times[$2] += $3; next }
 	function flush(i, j, near) {
