@@ -82,7 +82,7 @@ finds 6 'invalid end state' -DWIDE=1 -DPARKS=0 -DEXPIRES=0
 finds 7 'invalid end state' -DWIDE=0 -DPARKS=1 -DEXPIRES=0
 # an executor reads a record that may already belong to another block
 finds 8 '' -DWIDE=1 -DPARKS=0 -DEXPIRES=0
-# an executor that was assigned a block, but has not begun it yet, is told to leave
+# the scheduler cancels the block of an executor that has not begun it yet
 finds 9 '' -DWIDE=1 -DPARKS=1 -DEXPIRES=0
 # a task that has begun starts again
 finds 10 'assertion violated' -DWIDE=1 -DPARKS=1 -DEXPIRES=0
