@@ -3,7 +3,8 @@
 # shellcheck shell=sh
 #
 # For scripts that compare the memory that runs of one kernel leave. Scripts source this file; they
-# set heddle (the program) and limit (timeout of a run in seconds).
+# set heddle (the program) and limit (timeout of a run in seconds). Here and in these scripts, WORDS
+# are a kernel's options and arguments for heddle exec, as in the last column of kernels/list.txt.
 # shellcheck disable=SC2034,SC2154
 : "$heddle" "$limit"
 
@@ -16,7 +17,7 @@ part_of() {
 
 # seldom OPTIONS WORDS: sets form_options to OPTIONS, but multiplies --yield-every by 1 plus a
 # hundredth of the largest grid's blocks, so that large grids are not relaunched hundreds of times.
-# WORDS: specification of one kernel or several.
+# WORDS: those of one kernel or several.
 seldom() {
 	form_options=$1 form_most=1 form_rest=$2
 	case $1 in *"--yield-every "*) ;; *) return 0 ;; esac

@@ -8,8 +8,8 @@
 # LIST: kernels/list.txt of a build.
 # - paper: each pair of the merging paper's kernels in three shapes, each kernel alone, and up to
 #   eight kernels together.
-# - forms: every kernel of the list with another one. Both sets run with all orders, with and
-#   without turns, and fused; on the virtual GPU also with each of MODES (words of HEDDLE_VGPU).
+# - forms: every kernel of the list with another one. paper and forms run with each set of options
+#   in $work/schedules (below); on the virtual GPU also in each of MODES (settings of HEDDLE_VGPU).
 # - leaving: kernels that can be fused but not merged, since their threads exit early or leave
 #   state behind; each runs as the first and as the second of a pair.
 # - woven: every kernel of the list woven with others, as the first and as the second, by GoPTX's

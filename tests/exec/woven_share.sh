@@ -6,9 +6,10 @@
 # Weaves each pair of these kernels of a list (kernels/list.txt of a build) and runs it on the
 # virtual GPU. Memory must be the same as after each kernel alone. Computes the woven share: the
 # part of both kernels' executed instructions that are close to instructions of the other kernel.
-# Fails if fewer than AT-LEAST pairs have a share of at least half. Kernels run with the words of
-# goptx.txt (full blocks, as many of each: GoPTX, section IV-B) or, with SHAPES=list, with those of
-# the list. WEAVE: options for heddle corun and ptx weave.
+# Fails if fewer than AT-LEAST pairs have a share of at least half. Kernels run with the options and
+# arguments in goptx.txt (full blocks, and the same number of blocks for each kernel, as in GoPTX,
+# section IV-B) or, with SHAPES=list, with those in the list. WEAVE: options for heddle corun and
+# heddle ptx weave.
 set -eu
 heddle=$1
 list=$2
