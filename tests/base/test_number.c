@@ -71,7 +71,7 @@ static void scaled(void **state)
 	assert_int_equal(n, 2ull << 30);
 }
 
-/* Each kind of refusal, for plain numbers and numbers with a unit. */
+/* Tests each kind of refusal, for plain numbers and numbers with a unit. */
 static void wholes(void **state)
 {
 	static const struct {

@@ -27,7 +27,7 @@ static unsigned long moved, units;
  * the order of instructions that use the carry flag. */
 struct unit {
 	uint32_t first, n;
-	uint32_t waits; /* number of units that must come before */
+	uint32_t waits; /* number of units that must come before this one */
 };
 
 struct shuffle {
@@ -121,7 +121,7 @@ static void find_order(struct shuffle *s)
 	}
 }
 
-/* Draws one of the units that wait for no other, appends it, and repeats. */
+/* Appends units in random order: draws each among those that wait for no other unit any more. */
 static int put_units(struct shuffle *s, ptx_body *out)
 {
 	size_t n = s->units.len;

@@ -44,7 +44,7 @@ void count_one(void);
 
 /* ---- variables ---- */
 
-extern unsigned factor;         /* on the device initially 3 */
+extern unsigned factor;         /* a device variable, initially 3 */
 extern unsigned offset;         /* in constant memory, initially 0 */
 extern unsigned table[16];      /* initially zero */
 extern unsigned *total_pointer; /* pointer to the managed variable total, which is initially 100 */

@@ -28,7 +28,7 @@ static void test_linear(void **state)
 	OK(cudaMemcpy((void *)b, (void *)a, N, RT_DEVICE_TO_DEVICE));
 	OK(cudaMemcpy(out, (void *)b, N, RT_DEVICE_TO_HOST));
 	assert_memory_equal(in, out, N);
-	/* The addresses determine the direction. */
+	/* With RT_COPY_DEFAULT, the addresses determine the direction. */
 	fill(in, N, 2);
 	OK(cudaMemcpy((void *)a, in, N, RT_COPY_DEFAULT));
 	OK(cudaMemcpy(out, (void *)a, N, RT_COPY_DEFAULT));
@@ -366,7 +366,7 @@ static void test_symbols(void **state)
 	OK(cudaFree(b));
 }
 
-/* The host reads and writes the variable directly. */
+/* The host reads and writes a managed variable directly. */
 static void test_managed(void **state)
 {
 	unsigned value = 0;
@@ -419,7 +419,7 @@ static void test_reset(void **state)
 	for (unsigned i = 0; i < 16; i++)
 		assert_int_equal(out[i], i * 3);
 	assert_int_equal(*total(), 101);
-	/* CUDA 13's host code keeps a kernel's handle, which is still valid. */
+	/* CUDA 13's host code keeps a kernel's handle. It must be valid after the reset, too. */
 	LAUNCH(number, 1, 16, 0, NULL, (unsigned *)b, 16);
 	OK(cudaMemcpy(out, (void *)b, sizeof(out), RT_DEVICE_TO_HOST));
 	for (unsigned i = 0; i < 16; i++)

@@ -200,7 +200,7 @@ static void test_two(void **state)
 	all_are(p[1], 25);
 }
 
-/* Both devices use the same variable. */
+/* A managed variable is the same for both devices. */
 static void test_managed(void **state)
 {
 	unsigned *sum = total();

@@ -67,7 +67,7 @@ static void test_launch_errors(void **state)
 	OK(cudaFree(out));
 }
 
-/* An unsupported function reports this, once for each function, with its name. */
+/* A call of an unsupported function is reported, with its name, once for each function. */
 static void test_lacks(void **state)
 {
 	char name[] = "/tmp/heddle-cudart-XXXXXX", text[512] = "";

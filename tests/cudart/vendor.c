@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* usage: vendor OURS THEIRS
- * Two CUDA runtime libraries, NVIDIA's and ours, must give the same name and text for every
+ * Checks that two CUDA runtime libraries, ours and NVIDIA's, give the same name and text for every
  * error code. */
 #include <dlfcn.h>
 #include <stdio.h>

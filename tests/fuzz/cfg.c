@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any bytes as PTX: the graph of every function that parses without error is consistent. Blocks
- * follow each other without gaps; an edge is in the lists of both its blocks; dominators fulfil
- * their definition; the blocks that a branch influences nest; and the registers live after a block
- * are those that its successors need, by each function that computes them. */
+/* Reads any bytes as PTX. The graph of every function that parses without error is consistent.
+ * Blocks follow each other without gaps; an edge is in the lists of both its blocks; dominators
+ * fulfil their definition; the blocks that a branch influences nest; and the registers live after a
+ * block are those that its successors need, by each function that computes them. */
 #include "print_graph.h"
 
 #include <stdlib.h>
@@ -92,7 +92,8 @@ static void reach(const struct cfg *g, uint32_t from, uint32_t without, bool bac
 	}
 }
 
-/* By definition: without the dominator, the dominated block is not reachable. */
+/* Checks dominators by their definition: without the dominator, the dominated block is not
+ * reachable. */
 static void check_dominators(const struct cfg *g, bool backwards)
 {
 	uint32_t root = backwards ? g->exit : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any lines as symbols: each one has a C++ name that matches it, or none. */
+/* Reads any lines as symbols. Each has a C++ name that matches it, or none. */
 #include "base/demangle.h"
 
 #include <stdlib.h>

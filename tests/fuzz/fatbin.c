@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any bytes as an image: walks it, unpacks within 4 MiB, picks an entry, lists kernels. */
+/* Reads any bytes as an image: walks its entries, unpacks up to 4 MiB, picks an entry, and lists
+ * kernels. */
 #include "image/image.h"
 
 #include <stdlib.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any bytes as a module whose functions are reassembled: each function is imported into its own
- * module again, its statements are put into another function, scopes are removed, and it is
- * converted to a graph and written from it. A valid module stays valid, and its text parses
- * again. */
+/* Reads any bytes as a module, and reassembles its functions: imports each function into its own
+ * module again, puts its statements into another function, removes scopes, converts it to a graph
+ * and writes it from that. A valid module stays valid, and its text parses again. */
 #include "ptx/graft.h"
 #include "cfg/effects.h"
 #include "draft_from.h"
@@ -31,8 +30,8 @@ static void stop(const char *why, const struct diag_list *d, const struct ptx_mo
 	abort();
 }
 
-/* True for success; out of memory, or a refusal with a message, gives false. Anything else
- * aborts. */
+/* Returns true for success, and false for a lack of memory or a refusal with a message. Aborts for
+ * any other result. */
 static bool worked(int r, const char *what, const struct diag_list *d, const struct ptx_module *m)
 {
 	if (r == 0)
@@ -140,7 +139,8 @@ static void look_for_unknown(void *user, struct ptx_opd *o)
 	*found |= o->kind == PTX_OPD_SYM && !o->sym;
 }
 
-/* The parser accepts a name that has no meaning in its place, such as a branch to a register. */
+/* Returns whether each name in the function has a meaning in its place. The parser accepts names
+ * that have none, such as a register as a branch target. */
 static bool is_known(const struct ptx_func *f)
 {
 	bool found = false;
@@ -155,8 +155,8 @@ static bool is_known(const struct ptx_func *f)
 	return !found;
 }
 
-/* Some invalid texts parse differently once line breaks have moved; this test does not cover
- * them. */
+/* Returns whether the module's printed text parses again and is valid. Some invalid texts parse
+ * differently once line breaks have moved; this test does not cover them. */
 static bool survives_print(const struct ptx_module *m, struct diag_list *d)
 {
 	struct strbuf text = {0};

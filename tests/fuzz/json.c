@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any bytes as a JSON string and as a diagnostic: the output is valid UTF-8 without control
- * characters, and within the length that the input allows. */
+/* Writes any bytes as a JSON string and as a diagnostic. The output is valid UTF-8 without control
+ * characters, and its length is bounded. */
 #include "base/json.h"
 #include "base/diag.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any text as a kernel's shape and arguments, one specification a line: an accepted one is
+/* Reads any text as kernels' shapes and arguments, one specification a line. An accepted one is
  * within its limits and can be filled and printed; a refused one gives a message. The test opens
  * no file. */
 #include "job/spec.h"

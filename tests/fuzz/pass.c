@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any bytes as a module of kernels: classifies each kernel and makes it preemptible. A rewritten
+/* Reads any bytes as a module, classifies each kernel and makes it preemptible. A rewritten
  * kernel is valid, and parses again without error. */
 #include "pass/pass.h"
 

@@ -134,7 +134,7 @@ static void say_how_many(void)
 		n_messages, n_passed, n_tenants, n_again, n_writes, n_porters, n_twists);
 }
 
-/* A memory file of a page's size. */
+/* Returns a memory file of a page's size with these seals. */
 static int memory(int seals)
 {
 	size_t bytes = round_up(sizeof(struct wire_page), (uint64_t)sysconf(_SC_PAGESIZE));
@@ -313,7 +313,7 @@ static void send_with(struct world *w, struct peer *p, const void *msg, size_t b
 		return; /* the other end has closed */
 }
 
-/* A tenant changes every property it can of a descriptor from heddled: flags, offset, size,
+/* Changes, as a tenant can, properties of a descriptor that heddled sent: flags, offset, size,
  * seals, locks, content. */
 static void twist(struct world *w, const struct peer *p)
 {

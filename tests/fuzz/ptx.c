@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any bytes as PTX: parse, print, validate, copy, extract. If the text has no error, the printed
- * text parses without error and prints the same again. */
+/* Parses any bytes as PTX, and prints, validates, copies and extracts the module. If the text has
+ * no error, the printed text parses without error and prints the same again. */
 #include "ptx/ptx.h"
 
 #include <stdint.h>

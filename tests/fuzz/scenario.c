@@ -37,8 +37,8 @@ static uint8_t plan_byte(void)
 	return plans.data[plans.at++ % plans.len];
 }
 
-/* A policy that answers with bytes of the input. A kernel's quotas are arbitrary, or the same on
- * all SMs. */
+/* Decides, as a policy, by bytes of the input: a kernel's quotas are arbitrary, or the same on all
+ * SMs. */
 static void any_plan(
 	void *state, const struct heddle_policy_view *in, struct heddle_policy_plan *out)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any bytes as a message: an accepted message has the size of its type, and every string in it
- * is terminated. */
+/* Reads any bytes as a message: an accepted message has the size of its type, and every string in
+ * it is terminated. */
 #include "wire/wire.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Processes for farm.h. The child processes write progress and results to shared memory; only
- * the parent tracks which child runs what. */
+/* Runs programs in processes (see farm.h). The child processes write progress and results to shared
+ * memory; only the parent tracks which child runs what. */
 #include "farm.h"
 #include "rng.h"
 
@@ -19,7 +19,7 @@
 
 #define TOGETHER 50 /* consecutive seeds that run with the same settings of the virtual GPU */
 
-/* A child process and its part of the seeds. */
+/* A child process, and the seeds that it runs. */
 struct worker {
 	struct run_progress *progress; /* shared: the child writes it */
 	pid_t pid;
@@ -51,8 +51,9 @@ static void *shared(size_t bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Most programs run in serial mode, with one thread and a virtual clock, which is fast; some run
- * in the default mode. The number of SMs determines how many workers a grid gets. */
+/* Chooses the settings of the virtual GPU for a seed. Most programs run in serial mode, with one
+ * thread and a virtual clock, which is fast; some run in the default mode. The number of SMs
+ * determines how many workers a grid gets. */
 static void set_virtual_gpu(const struct farm_options *o, uint64_t seed)
 {
 	struct rng r = {seed / TOGETHER};
@@ -127,7 +128,7 @@ static int start(struct farm *f, struct worker *w)
 }
 
 /* ---- in the parent process ---- */
-/* The process has ended. The first program without a result is the one that it was running. */
+/* Handles the end of a process, which was running the first program without a result. */
 static void ended(struct farm *f, struct worker *w, int status, bool killed)
 {
 	uint32_t at = w->next;

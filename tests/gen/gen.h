@@ -11,7 +11,8 @@
 
 #include "base/base.h"
 
-/* Which of the remaining threads reach a point together. */
+/* Says which of the remaining threads reach a point together: only this one, those of its warp, or
+ * all of the block. */
 enum gen_level { GEN_LANE, GEN_WARP, GEN_BLOCK };
 
 enum gen_kind {

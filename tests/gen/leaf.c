@@ -264,7 +264,7 @@ static void exchange(struct gen_text *t)
 	gen_barrier(t);
 }
 
-/* One thread's value goes to all threads. */
+/* One thread stores a value, and all threads read it. */
 static void broadcast(struct gen_text *t)
 {
 	strbuf_printf(&t->body, "setp.eq.u32 %%q0, %%lin, %u;\n@%%q0 st.shared.u32 [%%ssum+8], ",

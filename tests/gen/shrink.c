@@ -222,7 +222,8 @@ static void simple_arrays(struct gen_program *p, unsigned arg)
 		p->bounds = p->finale = 0;
 }
 
-/* An edit that leaves the weight the same counts as no change. */
+/* Returns a measure of a program's size and settings. An edit that leaves it the same counts as no
+ * change. */
 static uint64_t weight(const struct gen_program *p)
 {
 	uint64_t w = gen_threads(p) + 4096ull * gen_blocks(p);

@@ -31,7 +31,7 @@ static bool asks_for_lanes(const gen_list *list)
 	return false;
 }
 
-/* Whether a node of the list uses the mask of active lanes. */
+/* Returns whether a node of the list uses the mask of active lanes. */
 static bool needs_mask(const struct gen_text *t, const gen_list *list)
 {
 	return (t->p->features & GEN_WARP_OPS) && asks_for_lanes(list);
@@ -185,7 +185,7 @@ static void write_switch(struct gen_text *t, const struct gen_node *n)
 	t->mask = outer;
 }
 
-/* In a function: returns to the caller with the checksum. */
+/* Writes a function's return to its caller, with the checksum as the result. */
 static void write_back(struct gen_text *t, unsigned id)
 {
 	strbuf_printf(&t->body, "@!%%p%u bra stay_%u;\nst.param.b32 [r], %%acc;\nret;\nstay_%u:\n",

@@ -154,7 +154,7 @@ static void cubin_kernels(void **state)
 	strbuf_finish(&names);
 }
 
-/* The PTX text that -lineinfo and -G leave in a cubin: lines that end in NULs. */
+/* Reads the PTX text that -lineinfo and -G leave in a cubin: its lines end in NULs. */
 static void cubin_debug_text(void **state)
 {
 	static const char section[] =

@@ -29,7 +29,8 @@ static void ok(CUresult r)
 	assert_int_equal(r, CUDA_SUCCESS);
 }
 
-/* The kernel mix of code.h, with an added barrier whose number is in a register. */
+/* Makes the preemptible form of the kernel mix (code.h) with a barrier whose number is in a
+ * register, which requires the guard form. */
 static void rewrite(struct strbuf *ret)
 {
 	static const char text[] = PTX_HEAD PTX_MIX("mix"), line[] = "DONE:\n";

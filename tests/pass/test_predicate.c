@@ -91,7 +91,7 @@ static void regions(void **state)
 	assert_null(strstr(t, "bra"));
 }
 
-/* Regions that the pass leaves unchanged. */
+/* Tests regions that the pass leaves unchanged. */
 static void refused(void **state)
 {
 	static const char *const stay[] = {

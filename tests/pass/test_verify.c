@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The verifier finds planted faults. Each row of the table damages one result of two kernels
- * (verify.ptx) in one way, and names the one rule that must report it. */
+/* Tests that the verifier finds planted faults. Each row of the table damages one form of two
+ * kernels (verify.ptx) in one way, and names the one rule that must report it. */
 #include "unit.h"
 
 #include "pass/verify/verify.h"
@@ -150,7 +150,7 @@ static bool has_text(const struct ptx_func *f, size_t i, const char *text)
 	return found;
 }
 
-/* Index of the last statement that comes from kernel k's instruction with this text. */
+/* Returns the index of the last statement that comes from kernel k's instruction with this text. */
 static size_t of(unsigned k, const char *text)
 {
 	const struct ptx_func *plain = ptx_find_func(t.plain, t.kernels[k].name);
@@ -169,8 +169,8 @@ static size_t of(unsigned k, const char *text)
 	return 0;
 }
 
-/* Index of the first statement with this text, at or after `from`, that comes from no kernel's
- * instruction. */
+/* Returns the index of the first statement with this text, at or after `from`, that comes from no
+ * kernel's instruction. */
 static size_t ours(size_t from, const char *text)
 {
 	const struct pass_recorded *r = recorded();
@@ -780,7 +780,8 @@ static bool finds_id(const char *name)
 	return found;
 }
 
-/* Each id in each operand of each kind of statement, in every way, as a scalar and in vectors. */
+/* Puts each hardware id into an operand of three kinds of statements, as a scalar and in vectors,
+ * in several forms. The verifier must find it. */
 static void test_ids_left(void **state)
 {
 	static const struct {

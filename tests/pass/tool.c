@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Shared by the tools of these tests. */
+/* Implementation of tool.h. */
 #include "tool.h"
 
 #include <stdio.h>

@@ -193,7 +193,7 @@ static void alone(const struct pass_kernel *of, enum pass_order order)
 	ptx_module_free(m);
 }
 
-/* Kernels that cannot be managed are in no pair. */
+/* Removes kernels that cannot be merged from the list, so that no pair contains them. */
 static void keep_workers(void)
 {
 	unsigned kept = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Special registers as operands: what the parser accepts and refuses, compared with ptxas
- * (special_operands.txt), and the parser's rewriting of those in vectors.
+/* Tests special registers as operands: what the parser accepts and refuses, compared with ptxas
+ * (special_operands.txt), and how the parser rewrites special registers in vectors.
  *   test_special FOLDER */
 #include "unit.h"
 

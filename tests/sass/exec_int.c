@@ -7,7 +7,7 @@
 #include "sass_ops.h"
 
 #define EACH for (unsigned i = 0; i < LANES; i++)
-/* Operand k after the predicate results. */
+/* The k-th source operand: results and predicate results come before the sources. */
 #define SRC(k)    (&in->o[in->n_pred_out + 1 + (k)])
 #define GET(k, t) get32(x, SRC(k), t)
 #define N_SRC     ((unsigned)(in->n - in->n_pred_out - 1))
@@ -436,7 +436,7 @@ enum sass_next op_brev(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* b bits, from bit a upwards. */
+/* BMSK d, a, b: a mask of b bits, from bit a upwards. */
 enum sass_next op_bmsk(struct sass_x *x, const struct sass_insn *in)
 {
 	lanes32 r, ta, tb;
@@ -452,7 +452,7 @@ enum sass_next op_bmsk(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* The lower b bits of a, zero- or sign-extended. */
+/* SGXT d, a, b: the lower b bits of a, zero- or sign-extended. */
 enum sass_next op_sgxt(struct sass_x *x, const struct sass_insn *in)
 {
 	lanes32 r, ta, tb;

@@ -17,7 +17,7 @@ static void fill32(uint32_t *to, uint32_t v)
 		to[i] = v;
 }
 
-/* c[bank][reg + ureg + imm]; reads beyond the bank's end give zero. */
+/* Reads c[bank][reg + ureg + imm]. Reads beyond the bank's end give zero. */
 static void read_const(struct sass_x *x, const struct sass_opd *o, unsigned more, uint32_t *to)
 {
 	const struct vgpu_block *b = x->b;
@@ -41,7 +41,7 @@ static void read_const(struct sass_x *x, const struct sass_opd *o, unsigned more
 	}
 }
 
-/* The operand's word number k (k registers after the first), unmodified. */
+/* Returns the operand's word number k (k registers after the first), without its modifiers. */
 const uint32_t *get_word(struct sass_x *x, const struct sass_opd *o, unsigned k, uint32_t *tmp)
 {
 	switch (o->kind) {

@@ -102,7 +102,8 @@ typedef uint32_t lanes32[LANES];
 typedef uint64_t lanes64[LANES];
 const uint32_t *get32(struct sass_x *x, const struct sass_opd *o, uint32_t *tmp);
 const uint32_t *get_f32(struct sass_x *x, const struct sass_opd *o, uint32_t *tmp);
-/* A register pair; or 32 bits, sign-extended if they are an immediate or if requested. */
+/* Return a register pair, or 32 bits that are sign-extended if they are an immediate or if
+ * requested. */
 const uint64_t *get64(struct sass_x *x, const struct sass_opd *o, uint64_t *tmp);
 const uint64_t *get_f64(struct sass_x *x, const struct sass_opd *o, uint64_t *tmp);
 uint32_t get_pred(struct sass_x *x, const struct sass_opd *o);
@@ -116,7 +117,8 @@ const uint32_t *get_word(struct sass_x *x, const struct sass_opd *o, unsigned k,
 uint8_t *sass_global(struct sass_x *x, const struct sass_insn *in, unsigned lane, uint64_t addr,
 	uint32_t bytes, bool write);
 
-/* The call target for a function that the driver would provide; there is no such function here. */
+/* Returns the call target for a function that the driver would provide, such as malloc. Calls of it
+ * fault, since these functions are missing here. */
 uint64_t sass_builtin(const char *name);
 
 static inline float f32_of(uint32_t u)

@@ -79,9 +79,9 @@ static bool gathers(const struct sass_part *p)
 	return p->mask && (p->state == P_WARPSYNC || p->state == P_COLLECT);
 }
 
-/* The lanes for which a lane waits at BSYNC, itself included. Lanes at a WARPSYNC that needs
- * this lane are excluded: in recursive functions they have been released early, and an H100 does
- * not hang in this case. */
+/* Returns the lanes for which a lane waits at BSYNC, itself included. Lanes at a WARPSYNC that
+ * needs this lane are excluded: in recursive functions they have been released early, and an H100
+ * does not hang in this case. */
 static uint32_t joined(const struct sass_warp *w, unsigned reg, unsigned lane)
 {
 	uint32_t lanes = 0;
@@ -390,7 +390,7 @@ enum sass_next op_brx(struct sass_x *x, const struct sass_insn *in)
 	return jump_each(x, in, t);
 }
 
-/* The driver would provide malloc, free, vprintf and the like; they are missing here. */
+/* Faults: malloc, free, vprintf and the like, which the driver would provide, are missing here. */
 static enum sass_next call_builtin(struct sass_x *x, const struct sass_insn *in, uint64_t to)
 {
 	char why[80] = "a call of a function of the driver";

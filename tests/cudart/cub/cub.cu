@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* CUB on the virtual GPU: prefix sums, a sum and a sort. CUB chooses among its tuned variants by
- * a kernel's PTX version, and finds none if the runtime reports another version than the
+/* Runs CUB on the virtual GPU: prefix sums, a sum and a sort. CUB chooses among its tuned variants
+ * by a kernel's PTX version, and finds none if the runtime reports another version than the
  * .target. */
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Compiled, but never run, where NVIDIA's cuda.h is installed: our constants and prototypes must
- * match NVIDIA's. cu_values.sh builds this file twice: with -DVENDOR it prints the sizes of
- * NVIDIA's structures, without it the sizes of ours. The two outputs must be equal. */
+/* Compares our header of the driver API with NVIDIA's cuda.h, where that is installed. cu_values.sh
+ * builds this file twice. With -DVENDOR, it compiles only if our constants and prototypes match
+ * NVIDIA's, and prints the sizes of NVIDIA's structures. Without -DVENDOR, it prints the sizes of
+ * ours. The two outputs must be equal. */
 #include <stddef.h>
 #include <stdio.h>
 

@@ -40,7 +40,8 @@ struct drv_test {
 /* Appends options to HEDDLE_VGPU, after an instance name that is unique to this process. */
 void drv_begin(struct drv_test *t, const char *options);
 void drv_end(struct drv_test *t);
-/* Setup and teardown of a test group: *state becomes a struct drv_test with two workers. */
+/* Set up and tear down a test group: *state becomes a struct drv_test. The virtual GPU has the
+ * setting workers=2. */
 int drv_setup(void **state);
 int drv_teardown(void **state);
 CUfunction drv_fn(struct drv_test *t, const char *name);

@@ -210,7 +210,7 @@ static void code(void **state)
 		CUDA_ERROR_INVALID_HANDLE);
 }
 
-/* A fat binary as a compiler writes it: wrapper, container and one plain PTX entry. */
+/* Loads a fat binary as a compiler writes it: wrapper, container and one plain PTX entry. */
 static void fat_binary(void **state)
 {
 	size_t len = strlen(drv_ptx) + 1, padded = (len + 7) & ~(size_t)7;
@@ -329,8 +329,8 @@ static void host_memory(void **state)
 	OK(cuMemFree(p));
 }
 
-/* However many registers the estimate gives, a block of the kernel's maximum number of threads
- * runs, alone on its SM if necessary. */
+/* Checks that a block of the kernel's maximum number of threads runs, however many registers the
+ * driver estimates for the kernel. */
 static void launch_largest(CUfunction f, unsigned threads)
 {
 	CUdeviceptr p = drv_words(96);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Several devices on the virtual GPU: their properties; that contexts, memory, launches and
+/* Tests several devices on the virtual GPU: their properties; that contexts, memory, launches and
  * libraries belong to one device; copies between devices; and the devices that
  * CUDA_VISIBLE_DEVICES shows. Each case runs in its own process, since cuInit reads the
  * environment only once. */

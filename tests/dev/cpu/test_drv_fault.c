@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Kernels that fault on the virtual GPU: the driver returns the right error, which sticks to the
- * context, and prints a report; pending work ends; resetting the primary context makes the
+/* Tests kernels that fault on the virtual GPU: the driver returns the right error, which sticks to
+ * the context, and prints a report; pending work ends; resetting the primary context makes the
  * device usable again. */
 #include "drv.h"
 

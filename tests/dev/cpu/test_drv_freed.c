@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Work that finds its memory freed: by an earlier cuMemFreeAsync, in its own stream or another
- * one, or after its graph was made. This is an error, and nothing is read or written, since the
- * virtual GPU's device memory is the host's heap. Each case has its own context, since the error
- * is sticky. This file also tests sizes that wrap around. */
+/* Tests work whose memory has been freed: by an earlier cuMemFreeAsync, in its own stream or
+ * another one, or after its graph was made. This is an error, and nothing is read or written, since
+ * the virtual GPU's device memory is the host's heap. Each case has its own context, since the
+ * error is sticky. This file also tests sizes that wrap around. */
 #include "drv.h"
 
 #include "base/base.h"
@@ -181,7 +181,7 @@ static void under_way(void **state)
 	}
 }
 
-/* cuMemFree does not know of graphs that have not been launched yet. */
+/* Frees memory that graphs use: cuMemFree does not know of graphs that were not launched yet. */
 static void graphs(void **state)
 {
 	struct freed f;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Kernels as driver objects on the virtual GPU: a table of all function attributes, a table of
- * clusters, each launched in every possible way, and a table of module limits. */
+/* Tests kernels as driver objects on the virtual GPU, by three tables: all function attributes;
+ * cluster sizes, each launched by every call that can launch it; and limits of a module. */
 #include "base/base.h"
 #include "drv.h"
 
@@ -37,7 +37,7 @@ static const char attributes_ptx[] =
 	"%d<2>;\n"
 	"mov.u64 %d0, room; st.local.u64 [%d0], %d0; ret; }\n";
 
-/* For each attribute, the values that a GPU returns, a value that it can be set to, and a value
+/* Has for each attribute the values that a GPU returns, a value that it can be set to, and a value
  * that is refused, with the error code (NO: none). */
 #define NO (-1000)
 static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Stream capture and graphs on the virtual GPU, and the calls that a capture forbids. */
+/* Tests stream capture and graphs on the virtual GPU, and the calls that a capture forbids. */
 #include "base/base.h"
 #include "drv.h"
 

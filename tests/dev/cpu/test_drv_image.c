@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Arrays, textures and surfaces of the virtual GPU: each instruction gives the value that
+/* Tests arrays, textures and surfaces of the virtual GPU: each instruction gives the value that
  * follows from the formulas of the CUDA C++ Programming Guide, computed by hand here.
  * Unsupported cases are errors, or end the grid with a fault. */
 #include "base/base.h"
@@ -94,7 +94,7 @@ static float at(
 
 /* ---- texture reads ---- */
 
-/* An array of floats; each is 100 z + 10 y + x. */
+/* Makes an array of floats; each is 100 z + 10 y + x. */
 static CUarray array_of(size_t w, size_t h, size_t d, unsigned flags)
 {
 	CUDA_ARRAY3D_DESCRIPTOR desc = {w, h, d, CU_AD_FORMAT_FLOAT, 1, flags};

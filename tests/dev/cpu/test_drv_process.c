@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Conditions that a program or its neighbours on the same virtual GPU can create: it runs out of
+/* Tests conditions that a program or its neighbours on the same virtual GPU create: it runs out of
  * descriptors or threads, lives in another pid namespace, closes all descriptors, blocks
  * signals, forks, cancels threads, or is taken for dead. Each case runs in its own process with
  * a time limit, so that a hang is a failure. */
@@ -158,8 +158,7 @@ static void write_file(const char *path, const char *fmt, ...)
 	close(fd);
 }
 
-/* The next child becomes the first process of a new pid namespace, with its own /proc if
- * possible. */
+/* Makes the next child the first process of a new pid namespace, with its own /proc if possible. */
 static bool leave_namespace(void)
 {
 	unsigned uid = geteuid(), gid = getegid();
@@ -431,8 +430,8 @@ static void forked(void **state)
 		must(forks_in_init);
 }
 
-/* A forked child keeps no resources of its parent, so others notice the parent's death and end
- * at once. */
+/* A forked child must not keep its parent's resources on the virtual GPU: other processes must get
+ * the parent's SM slots when the parent has died, although the child lives. */
 static int test_runs[2];
 
 static void stay(void)

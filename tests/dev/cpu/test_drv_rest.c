@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A kernel that stays resident and polls words that the host writes, like a pool of tasks. While
- * no word arrives it costs next to no CPU time. It answers when a word arrives, and blocks no
+/* Tests a kernel that stays resident and polls words that the host writes, like a pool of tasks.
+ * While no word arrives it costs next to no CPU time. It answers when a word arrives, and blocks no
  * other thread's driver calls, in every mode of the virtual GPU. */
 #include "base/base.h"
 #include "drv.h"

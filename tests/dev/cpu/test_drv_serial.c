@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Serial mode: a program has the same virtual times on every run, whatever the machine does.
+/* Tests serial mode: a program has the same virtual times on every run, whatever the machine does.
  * Kernels of two streams overlap in virtual time; work in one stream does not. */
 #include "drv.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Streams and events of the virtual GPU: order within and between streams, both default streams,
- * stream memory operations, host functions, priorities. No test sleeps to make an order likely:
- * work that must not have run yet waits for a value that the test itself writes later. */
+/* Tests streams and events of the virtual GPU: order within and between streams, both default
+ * streams, stream memory operations, host functions, priorities. No test sleeps to make an order
+ * likely: work that must not have run yet waits for a value that the test itself writes later. */
 #include "drv.h"
 
 #include <pthread.h>

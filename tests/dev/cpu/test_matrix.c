@@ -76,7 +76,7 @@ static unsigned row_of_b(const struct shape *s, unsigned lane, unsigned i)
 
 static uint64_t seed = 88172645463325252u;
 
-/* Small integers, halves and quarters: sums of their products are exact in all formats. */
+/* Returns a small integer, half or quarter: sums of products of these are exact in all formats. */
 static double number(const struct shape *s)
 {
 	seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -128,7 +128,8 @@ static uint64_t sum_bits(const struct shape *s, double v)
 	return u;
 }
 
-/* The kernel loads each register from 8 bytes, in order, and stores D in the same way. */
+/* Writes a kernel that loads each register from the next 8 bytes, and stores each register of D
+ * into 8 bytes. */
 static void write_kernel(
 	const struct shape *s, unsigned na, unsigned nb, unsigned nc, char *to, size_t size)
 {

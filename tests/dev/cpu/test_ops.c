@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Every arithmetic instruction of ops.def, on all combinations of edge cases and on random
+/* Tests every arithmetic instruction of ops.def, on all combinations of edge cases and on random
  * operands. Expressions that share no code with the interpreter give the expected results. Each
  * row runs under a full and a partial mask, and with register and immediate operands. */
 #include "unit.h"
@@ -198,8 +198,8 @@ static u64 set_round(int mode)
 {
 	return (u64)fesetround(mode);
 }
-/* A result that is below the smallest normal number when rounded with an unbounded exponent is
- * zero. */
+/* Returns the result of fma.ftz: zero if the result, rounded with an unbounded exponent, is below
+ * the smallest normal number. */
 static u64 flushed_fma(float a, float b, float c)
 {
 	u64 r = Z(F(fmaf(a, b, c)));
@@ -208,7 +208,7 @@ static u64 flushed_fma(float a, float b, float c)
 	return (r & 0x7fffffff) == 0x800000 && fabsf(large) < 0x1p-62f ? r & 0x80000000 : r;
 }
 
-/* An f64 NaN keeps its sign and the upper bits of its fraction (exact/h200.def). */
+/* Converts f64 to f32. A NaN keeps its sign and the upper bits of its fraction (exact/h200.def). */
 static u64 narrowed(u64 v)
 {
 	if (d(v) == d(v))

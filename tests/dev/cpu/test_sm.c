@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The table of SM slots: which process gets a slot, and what happens when a process dies while
- * idle or in the middle of a change. Where death matters, the "processes" are real ones. */
+/* Tests the table of SM slots: which process gets a slot, and what happens when a process dies
+ * while idle or in the middle of a change. Where death matters, the "processes" are real ones. */
 #include "unit.h"
 
 #include <errno.h>
@@ -140,8 +140,8 @@ static void occupancy(void **state)
 	}
 }
 
-/* First come, first served; others get leftovers only when the first has no blocks left to
- * place. */
+/* The launch that was queued first gets slots first. Other launches get slots only when the first
+ * one has no blocks left to place. */
 static void order(void **state)
 {
 	struct sm_config c = config_of("sms=2");
@@ -341,7 +341,7 @@ static void shared(void **state)
 	sm_close(s);
 }
 
-/* A process that joins and is killed. */
+/* Forks a process that opens the table and is killed. */
 static void dies(const struct sm_config *c)
 {
 	pid_t pid = fork();

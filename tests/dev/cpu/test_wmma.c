@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* wmma: D = A * B + C of each shape and type is compared with whole matrices. Operands are
+/* Tests wmma: compares D = A * B + C of each shape and type with whole matrices. Operands are
  * loaded and stored in either order, with any stride. The ISA leaves open which lane holds which
  * element, so that is not tested. But D must be usable as C, and each lane must be able to
  * change all its elements in the same way. usage: test_wmma [--write DIR] (writes the kernels,
@@ -135,7 +135,7 @@ static void write_kernel(const struct form *f, const struct layout *y, char *to,
 
 static uint64_t seed = 88172645463325252u;
 
-/* Small integers, halves and quarters: their sums are exact in all formats. */
+/* Returns a small integer, half or quarter: sums of these are exact in all formats. */
 static double number(enum type t)
 {
 	seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -262,7 +262,7 @@ static void products(void **state)
 				&(struct layout){way & 1, way & 2, way & 4, way & 8, way & 16});
 }
 
-/* A missing lane, a matrix out of bounds, and unknown forms each give an error message. */
+/* Runs these instructions in a kernel, and returns the fault's message; "" if there is none. */
 static const char *message(const char *text)
 {
 	static struct grid_result res;

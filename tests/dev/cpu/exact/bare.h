@@ -19,7 +19,8 @@ int bare_open(struct bare *ret);
 void bare_close(struct bare *b);
 /* Returns NULL if the parser rejects the text. */
 struct vgpu_module *bare_load(struct bare *b, const struct strbuf *text);
-/* Whether all instructions of the kernel are known; *ret is the decoded program. */
+/* Returns whether the virtual GPU knows all instructions of the kernel; *ret is the decoded
+ * program. */
 bool bare_knows(const struct vgpu_kernel *k, struct vprogram **ret);
 /* Zeroes `out` and launches the kernel; `in` keeps what the caller stored there. -EFAULT: see
  * ret->fault. */

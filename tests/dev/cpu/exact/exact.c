@@ -137,7 +137,7 @@ static bool is_reached(const struct bench *b, vop_fn *fn)
 	return false;
 }
 
-/* edges.txt tests these approximate handlers. */
+/* Returns whether a handler of the interpreter is approximate: edges.txt tests these. */
 static bool is_approximate(const char *handler)
 {
 	return !strncmp(handler, "rsqrt_", 6) || strstr(handler, "_approx_");

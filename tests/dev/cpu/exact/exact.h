@@ -48,13 +48,13 @@ typedef bool exact_ref(const struct exact_insn *i, const u64 *v, u64 ret[2]);
 exact_ref ref_integer, ref_bits, ref_carry, ref_compare, ref_select, ref_logic, ref_video;
 exact_ref ref_float, ref_convert, ref_extreme, ref_class; /* in exact_float.c */
 
-/* Returns -1 if a < b, 0 if equal, 1 if a > b, 2 if unordered. For floats; `flush` treats
- * subnormals as zeros. */
+/* Compares two floats: returns -1 if a < b, 0 if they are equal, 1 if a > b, 2 if they are
+ * unordered. With `flush`, subnormals count as zeros. */
 int exact_float_order(const struct exact_type *t, u64 a, u64 b, bool flush);
 void exact_float_init(void);
 void exact_float_finish(void);
 
-/* xorshift generator; its state is never 0. */
+/* Returns the next number of an xorshift generator, whose state is never 0. */
 static inline u64 exact_rng(u64 *state)
 {
 	*state ^= *state << 13;

@@ -89,7 +89,7 @@ static void get(mpfr_t r, const struct exact_type *t, u64 v)
 	}
 }
 
-/* The bits of a number that the format can represent. */
+/* Returns the bits of v, a number that the format can represent. */
 static u64 put(const struct exact_type *t, const mpfr_t v)
 {
 	u64 sign = mpfr_signbit(v) ? sign_bit(t) : 0, m;
@@ -121,7 +121,8 @@ static mpfr_rnd_t mode_of(const struct exact_insn *i)
 	return exact_has(i, "rp") || exact_has(i, "rpi") ? MPFR_RNDU : MPFR_RNDN;
 }
 
-/* r has the format's precision; `inexact` is the ternary value that MPFR returned for it. */
+/* Brings r, which has the format's precision, into the format's range of exponents, and returns its
+ * bits. `inexact` is the ternary value that MPFR returned for r. */
 static u64 bound(const struct exact_type *t, mpfr_t r, int inexact, mpfr_rnd_t mode)
 {
 	mpfr_set_emin(2 - (mpfr_exp_t)t->f_bias - (mpfr_exp_t)t->fbits);
@@ -228,7 +229,8 @@ int exact_float_order(const struct exact_type *t, u64 a, u64 b, bool flush)
 	return order < 0 ? -1 : order > 0;
 }
 
-/* -0 is less than +0; a number is preferred to a NaN, unless .NaN is given. */
+/* Returns the minimum or maximum. -0 is less than +0. If one operand is a NaN, the result is the
+ * other one, or a NaN with the modifier .NaN. */
 static u64 extreme(const struct exact_insn *i, const struct exact_type *t, u64 a, u64 b)
 {
 	bool least = exact_is(i, "min");
@@ -338,8 +340,8 @@ static u64 to_integer(const struct exact_type *t, bool clamps)
 	return r & exact_mask(held);
 }
 
-/* PTX ISA, cvt: a NaN becomes 0 when f32 or narrower is converted to 32 bits or fewer; otherwise
- * only the highest bit is set. */
+/* Returns the integer to which cvt converts a NaN (PTX ISA, cvt): 0 from f32 or narrower to 32 bits
+ * or fewer; otherwise only the highest bit is set. */
 static u64 nan_to_integer(const struct exact_type *to, const struct exact_type *from)
 {
 	if (to->bits < 64 && from->bits < 64)

@@ -35,7 +35,8 @@ static s128 floor_shift(s128 v, unsigned n)
 	return v >= 0 ? v / unit : -((-v + unit - 1) / unit);
 }
 
-/* lo, hi and wide of a product; a 64-bit unsigned product needs all 128 bits. */
+/* Returns the whole product or, with .hi, its upper part. A 64-bit unsigned product needs all 128
+ * bits. */
 static s128 product(const struct exact_insn *i, s128 a, s128 b, unsigned bits)
 {
 	u128 p = (u128)a * (u128)b;
@@ -362,7 +363,8 @@ bool ref_logic(const struct exact_insn *i, const u64 *v, u64 ret[2])
 	return true;
 }
 
-/* Elements of 8 or 16 bits. With .add they are summed, else each result fills its own element. */
+/* Video instructions, on elements of 8 or 16 bits. With .add the elements' results are summed;
+ * otherwise each result fills its own element. */
 bool ref_video(const struct exact_insn *i, const u64 *v, u64 ret[2])
 {
 	unsigned bits = exact_is(i, "vabsdiff4") ? 8 : 16;
@@ -423,7 +425,7 @@ static bool combined(const struct exact_insn *i, bool r, u64 with)
 	return exact_has(i, "xor") ? r != (with != 0) : r;
 }
 
-/* The value `true` of one element, in a result with `n` elements. */
+/* Returns the bits of `true` in one element of a result with `n` elements. */
 static u64 true_of(const struct exact_type *t, unsigned n)
 {
 	if (t->kind == KIND_FLOAT)

@@ -272,8 +272,8 @@ u64 form_special_bits(unsigned bits, unsigned k)
 	return all[k] & all_set;
 }
 
-/* Random values of many magnitudes: floats near one, so that sums round; whole numbers of few
- * bits, and values halfway between two of them; shift counts. */
+/* random_float and random_bits_of return random values of many magnitudes, so that sums round, and
+ * whole numbers and shift counts of few bits occur. */
 static u64 random_float(const struct exact_type *t)
 {
 	u64 v = rng() & exact_mask(t->bits), kept;
@@ -288,7 +288,7 @@ static u64 random_float(const struct exact_type *t)
 		v &= ~exact_mask(t->fbits / 2 + (unsigned)(rng() % (t->fbits / 2)));
 		return v;
 	default:
-		/* One of the smallest magnitudes. */
+		/* Gives the value one of the smallest magnitudes. */
 		return v & ~(exact_mask(t->bits - 1) & ~exact_mask(t->fbits + 2));
 	}
 }

@@ -37,19 +37,19 @@ void forms_expand(form_vec *ret);
 /* Calls `each` with every text that the braces expand to, in order. */
 typedef void form_text_fn(void *arg, const char *text);
 void forms_alternatives(const char *text, form_text_fn *each, void *arg);
-/* Values that are likely to expose errors; k is less than FORM_SPECIAL. */
+/* Return the k-th value that is likely to expose errors; k is less than FORM_SPECIAL. */
 u64 form_special_float(const struct exact_type *t, unsigned k);
 u64 form_special_bits(unsigned bits, unsigned k);
 
-/* The type of operand k (0: the destination); *ret_bits is its register's width in bits. */
+/* Returns the type of operand k (0: the destination); *ret_bits is its register's width in bits. */
 const struct exact_type *form_operand(const struct form *f, unsigned k, unsigned *ret_bits);
 /* Writes an entry with two parameters. Each thread reads FORM_SOURCES words and writes two. */
 void form_kernel(struct strbuf *s, const struct form *f, const char *name);
-/* Whether the form has a second destination or a flag. */
+/* Returns whether the form has a second destination, or writes the carry flag. */
 bool form_has_second(const struct form *f);
 /* Fills FORM_IN words: all pairs of special and random values; further operands are sampled. */
 void form_fill(const struct form *f, u64 *in);
-/* Whether the first two operands of number k are both special values. */
+/* Returns whether the first two operands of sample k are both special values. */
 static inline bool form_is_special(unsigned k)
 {
 	return k % FORM_SIDE < FORM_SPECIAL && k / FORM_SIDE < FORM_SPECIAL;

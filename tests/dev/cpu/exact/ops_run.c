@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Each process takes every jobs-th form, which spreads the expensive ones, and compiles a batch
- * of them as one module. If the device rejects a module, it is halved until the form at fault is
- * found. */
+/* Each process takes every jobs-th form, which spreads the expensive ones, and compiles a batch of
+ * them as one module. If the device rejects a module, the process halves the batch until it finds
+ * the form at fault. */
 #include "ops.h"
 
 #include <errno.h>

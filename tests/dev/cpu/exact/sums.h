@@ -62,14 +62,15 @@ void sum_fill(const struct sum_form *f, unsigned number, struct sum_tile *ret);
 void sum_pack(const struct sum_form *f, unsigned number, const struct sum_tile *t, char *in);
 void sum_unpack(const struct sum_form *f, unsigned number, const char *out, u64 *ret_d);
 
-/* How tensor cores sum, from sm_80 on. */
+/* How the tensor cores of an architecture (sm_80 or later) sum. */
 struct sum_way {
 	unsigned bits;  /* F in the text above */
 	unsigned bytes; /* bytes of A's row that one step takes */
 };
 struct sum_way sum_way_of(unsigned sm);
 
-/* The exact value of one element of D: a row of A times a column of B. */
+/* The exact value of one element of D (a row of A times a column of B, plus an element of C), and
+ * the allowed error. */
 struct sum_exact {
 	bool open; /* may have overflowed between steps: any result is allowed */
 	bool nan;  /* NaN or infinity: the result must be exactly this */
@@ -80,7 +81,7 @@ struct sum_exact {
 };
 void sum_reference(const struct sum_form *f, struct sum_way way, const u64 *a, const u64 *b, u64 c,
 	struct sum_exact *ret);
-/* The result according to the papers. */
+/* Returns the result according to the papers above. */
 u64 sum_model(const struct sum_form *f, struct sum_way way, const u64 *a, const u64 *b, u64 c);
 
 struct sum_distance {

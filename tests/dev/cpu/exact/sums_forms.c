@@ -215,7 +215,7 @@ void sum_kernel(struct strbuf *s, const struct sum_form *f, const char *name)
 
 /* ---- matrices in memory ---- */
 
-/* The bit offset of an element of A (row r, column c), B or C in its matrix's memory. */
+/* Returns the bit offset of an element (row r, column c) of A, B or C in its matrix's memory. */
 static size_t place_of(
 	const struct sum_form *f, char which, const struct exact_type *t, unsigned r, unsigned c)
 {
@@ -292,7 +292,8 @@ static u64 rng(void)
 	return exact_rng(&state);
 }
 
-/* A random value whose exponent is within spread / 2 of the middle, as far as the type allows. */
+/* Returns a random value whose exponent differs from `middle` by at most spread / 2, as far as the
+ * type allows. */
 static u64 near_exponent(const struct exact_type *t, int middle, unsigned spread)
 {
 	int field = middle + (int)t->f_bias + (int)(rng() % spread) - (int)spread / 2;

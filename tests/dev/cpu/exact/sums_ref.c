@@ -70,7 +70,7 @@ static void look_at(struct infinities *i, const struct wide_value *c)
 		i->up = true;
 }
 
-/* Whether the result is NaN or infinite. */
+/* Returns whether the result is NaN or infinite. */
 static bool not_finite(
 	const struct sum_form *f, const u64 *a, const u64 *b, u64 c, bool *ret_nan, int *ret_inf)
 {
@@ -94,7 +94,7 @@ static int exponent_of(long double v)
 	return v > 0 ? ilogbl(v) : -100000;
 }
 
-/* The unit in the last place of a number of this magnitude. */
+/* Returns the unit in the last place of a number of this magnitude. */
 static long double last_place(const struct exact_type *t, long double magnitude)
 {
 	int least = 1 - (int)t->f_bias;
@@ -107,8 +107,8 @@ static long double overflow(const struct exact_type *t)
 	return ldexpl(1, (int)t->f_bias + 1);
 }
 
-/* The error that a step with products first to first + n - 1 adds to the bound; `sum` includes
- * these products. */
+/* Returns the error that a step with products first to first + n - 1 adds to the bound. `sum`
+ * includes these products. */
 static long double step_error(const struct sum_form *f, struct sum_way way, const u64 *a,
 	const u64 *b, unsigned first, unsigned n, int before, long double so_far,
 	const struct wide *sum)

@@ -84,7 +84,7 @@ int wide_sign(const struct wide *w)
 	return magnitude(w, limb, &negative) < 0 ? 0 : negative ? -1 : 1;
 }
 
-/* n bits from bit `from` upwards; bits below bit 0 are zero. */
+/* Returns n bits, from bit `from` upwards. Bits below bit 0 are zero. */
 static u64 bits_from(const uint32_t limb[WIDE_LIMBS], int from, unsigned n)
 {
 	u64 v = 0;

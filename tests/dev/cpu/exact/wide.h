@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Sums of products of floating-point numbers without any rounding. A fixed-point number is wide
- * enough for every product of two f64 values, subnormal or not. */
+/* Sums products of floating-point numbers without any rounding, in a fixed-point number that is
+ * wide enough for every product of two f64 values, subnormal or not. */
 #ifndef HEDDLE_TESTS_WIDE_H
 #define HEDDLE_TESTS_WIDE_H
 
