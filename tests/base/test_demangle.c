@@ -116,7 +116,7 @@ static void too_long(void **state)
 	strbuf_puts(&short_tail, "_Z1f1aIS_S_E");
 	for (unsigned i = 0; i < 34; i += 2)
 		strbuf_printf(&short_tail, "1aIS%c_S%c_E", digits[i], digits[i]);
-	/* The same, but the substitutions start at S10_, after names to which nothing refers. */
+	/* Like short_tail, but with substitutions from S10_ on, after names without references. */
 	strbuf_puts(&long_tail, "_Z1f");
 	for (unsigned i = 0; i < 40; i++)
 		strbuf_printf(&long_tail, "2x%c", i < 26 ? 'a' + (int)i : 'A' + (int)i - 26);

@@ -74,7 +74,7 @@ finds 2 'assertion violated' -DWIDE=0 -DPARKS=0 -DEXPIRES=0
 finds 3 'assertion violated' -DWIDE=0 -DPARKS=0 -DEXPIRES=0
 # a row is reused when its task has only begun
 finds 4 'assertion violated' -DWIDE=0 -DPARKS=0 -DEXPIRES=0
-# a producer and the thread that parks the pool miss each other
+# a producer and the thread that parks the pool each miss the other's store
 finds 5 'invalid end state' -DWIDE=0 -DPARKS=1 -DEXPIRES=0
 # two blocks with barriers each occupy some executors, and each waits for the rest
 finds 6 'invalid end state' -DWIDE=1 -DPARKS=0 -DEXPIRES=0

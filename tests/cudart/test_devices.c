@@ -70,7 +70,7 @@ static void test_layouts(void **state)
 
 static void test_properties(void **state)
 {
-	rt_props p[2]; /* the second must stay unchanged */
+	rt_props p[2]; /* p[1] must stay unchanged */
 	int value = 0;
 
 	memset(p, 0x5a, sizeof(p));

@@ -19,7 +19,7 @@ static void test_last_error(void **state)
 	assert_int_equal(cudaGetLastError(), cudaSuccess);
 	assert_int_equal(cudaSetDevice(77), cudaErrorInvalidDevice);
 	assert_int_equal(cudaPeekAtLastError(), cudaErrorInvalidDevice);
-	/* A successful call does not clear the error. */
+	/* A successful call does not clear the earlier error. */
 	OK(cudaMalloc(&p, 16));
 	assert_int_equal(cudaPeekAtLastError(), cudaErrorInvalidDevice);
 	/* The next failing call replaces it. */

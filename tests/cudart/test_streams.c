@@ -71,7 +71,7 @@ static void test_wait(void **state)
 	OK(cudaStreamCreateWithFlags(&b, CU_STREAM_NON_BLOCKING));
 	OK(cudaEventCreateWithFlags(&event, CU_EVENT_DISABLE_TIMING));
 	OK(cudaMalloc(&p, sizeof(host)));
-	/* Loading a module waits for running kernels, so load it first. */
+	/* Loading a module waits for running kernels, so this launch loads it first. */
 	LAUNCH(number, 1, 8, 0, b, (unsigned *)p, 8);
 	LAUNCH(wait_for, 1, 1, 0, a, gate);
 	OK(cudaMemsetAsync(p, 0, sizeof(host), a));

@@ -28,7 +28,7 @@ version=$(sed -n 's/^#define CUDART_VERSION *\([0-9]*\)$/\1/p' "$cuda/include/cu
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# Names, each with its version node. A newer library may have more of them.
+# Compares names, each with its version node. NVIDIA's library may have more, if it is newer.
 names() { nm -D --defined-only "$1" | sed -n 's/.* T \(_*cuda.*\)/\1/p' | LC_ALL=C sort; }
 names "$ours" >"$tmp/ours"
 names "$theirs" >"$tmp/theirs"
@@ -44,7 +44,7 @@ esac
 
 "$vendor" "$ours" "$theirs"
 
-# Structures: offset and size of each field of cudaDeviceProp, and sizes of the others.
+# Compares structures: offset and size of each field of cudaDeviceProp, and sizes of the others.
 fields=$(sed -n "s/^RT_PROP(\(BOTH\|$abi\), [^,]*, \([^,]*\),.*/\2/p" "$src/src/cudart/props.def")
 {
 	for field in $fields; do

@@ -85,8 +85,8 @@ sms() {
 
 export HEDDLE_VGPU=serial,sms=4
 
-# Figure 3a: the kernels' blocks alternate; when one kernel has no blocks left, the rest of the
-# other follow.
+# Figure 3a: the kernels' blocks alternate. When one kernel has no blocks left, the remaining blocks
+# of the other follow.
 corun "8:900 4:300" --total-workers 1
 is "figure 3a" "$(order)" "A0 B0 A1 B1 A2 B2 A3 B3 A4 A5 A6 A7"
 corun "2:900 6:900" --total-workers 1
@@ -159,7 +159,7 @@ is "without help" "$(at_once B)" 2
 corun "4:500 40:2000" --schedule partition=1:1 --total-workers 4 --help-others
 is "with help" "$(at_once B)" 4
 
-# The SMs on which each kernel ran.
+# Tests on which SMs each kernel runs.
 corun "64:2000 64:2000" --schedule apart
 is "apart" "$(sms A)- $(sms B)" "0 1 - 2 3 "
 corun "64:2000 64:2000" --schedule apart=1:3

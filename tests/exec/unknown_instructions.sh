@@ -66,7 +66,8 @@ done <<-'END'
 	max.xorsign.abs.f32 %f1, %f2, %f3, %f4;
 	min.s32 %r1, %r2, %r3, %r4;
 END
-# Calls of functions that the module only declares, spread over several lines as nvcc writes them.
+# Tests calls of functions that the module only declares, on several lines each, as nvcc writes
+# them.
 while read -r name message; do
 	n=$((n + 1))
 	cat >"$dir/k.ptx" <<-END

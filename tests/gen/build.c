@@ -287,7 +287,7 @@ static void choose_features(struct build *b)
 
 	for (size_t i = 0; i < ARRAY_LEN(chances); i++)
 		f |= percent(b, chances[i].percent) ? chances[i].feature : 0;
-	if (percent(b, 15)) /* each warp runs on its own */
+	if (percent(b, 15)) /* then each warp runs on its own */
 		f &= ~(uint32_t)(GEN_SHARED | GEN_BARRIERS);
 	/* With early returns and warp operations, most kernels cannot be managed. */
 	if ((f & GEN_RETURNS) && (f & GEN_WARP_OPS) && percent(b, 60))

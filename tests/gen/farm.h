@@ -14,7 +14,7 @@ struct farm_options {
 	unsigned count, jobs, batch; /* programs; processes; programs in a module */
 	unsigned range;              /* maximum number of programs for one process */
 	unsigned limit_s;            /* timeout for one step of one program */
-	const char *mode;            /* further words for HEDDLE_VGPU, passed on as they are */
+	const char *mode;            /* further settings for HEDDLE_VGPU, passed on as they are */
 	unsigned enough;             /* number of failures after which no program is started */
 	const char *pretend, *form;  /* see run.h */
 	unsigned scale;              /* see gen_scale */

@@ -67,7 +67,7 @@ enum gen_role { GEN_OWN, GEN_XCH, GEN_SUM, GEN_FILL, GEN_ROLES };
 struct gen_array { /* an array in shared memory */
 	enum gen_place place;
 	uint32_t align, bytes;
-	uint32_t offset; /* if in dynamic shared memory */
+	uint32_t offset; /* in dynamic shared memory, if the array is there */
 };
 
 #define GEN_FUNCS     3
@@ -92,8 +92,8 @@ struct gen_program {
 	struct gen_array array[GEN_ROLES];
 	uint8_t order[GEN_ROLES]; /* order in which the arrays are declared */
 	uint32_t fill,
-		/* bytes of the array GEN_FILL beyond one for each thread; GEN_FILL_UP: all static
-		 * shared memory that the other arrays leave, except `spare` bytes */
+		/* fill: bytes of the array GEN_FILL beyond one for each thread; GEN_FILL_UP: all
+		 * static shared memory that the other arrays leave, except `spare` bytes */
 		spare;
 	uint8_t finale; /* how the kernel ends */
 	uint8_t bounds; /* .maxntid, .reqntid or neither */

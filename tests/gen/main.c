@@ -19,7 +19,8 @@ static const struct option long_options[] = {
 	{"device", required_argument, NULL, 'd'}, /* cpu or cuda */
 	{"first", required_argument, NULL, 's'},
 	{"count", required_argument, NULL, 'n'},
-	{"seeds", required_argument, NULL, 'o'}, /* in place of both: ranges and single seeds */
+	{"seeds", required_argument, NULL,
+		'o'}, /* in place of first and count: ranges, single seeds */
 	{"jobs", required_argument, NULL, 'j'},
 	{"batch", required_argument, NULL, 'b'}, /* programs in a module */
 	{"range", required_argument, NULL, 'r'}, /* programs for one process */
@@ -36,7 +37,7 @@ static const struct option long_options[] = {
 	{"scale", required_argument, NULL, 'g'},   /* factor for the size of grids */
 	{"pretend", required_argument, NULL, 'x'}, /* see run.h */
 	{"with", required_argument, NULL, 'w'},    /* see `form` in run.h */
-	{"print", no_argument, NULL, 'p'},         /* prints the programs instead */
+	{"print", no_argument, NULL, 'p'},         /* prints the programs, and runs nothing */
 	{"form", no_argument, NULL, 'f'},          /* with --print: the preemptible form */
 	{"judge", no_argument, NULL, 'u'},         /* calls farm_judge; on a GPU always on */
 	{0},

@@ -148,7 +148,7 @@ if [ -e "$kernels/clang/transpose.ptx" ]; then
 	done
 fi
 
-# Module symbols, as SYMBOLS|USE
+# Tests symbols of modules; a line is SYMBOLS|USE.
 while IFS='|' read -r symbols use; do
 	cat >"$work/k.ptx" <<-END
 		.version 8.0

@@ -29,7 +29,7 @@ function link(    i, t, g)
 		after[i] = i < n ? i + 1 : 0
 		jump[i] = 0
 		if (t ~ /^BRA\.DIV/)
-			continue # the path for diverged warps returns right after this
+			continue # its target, the code for diverged warps, comes back here
 		if (t ~ /^BRA/) {
 			jump[i] = target(t)
 			if (!g && t !~ /^BRA[^ ]* +!?U?P[0-9]/)
@@ -94,7 +94,7 @@ function is_barrier(i)
 	return text[i] ~ /(^| )BAR\.(SYNC|RED|ARV)[^ ]* 0x/
 }
 
-# Whether b is in a loop of one barrier and a read of shared memory, of at most 70 steps.
+# Returns whether b is in a loop of at most 70 steps with one barrier and a read of shared memory.
 function answers(b,    i, d, steps, front, fresh, x, k, to, m)
 {
 	for (i = b; i < b + 12 && text[i] !~ /LDS/; i++)

@@ -404,9 +404,9 @@ static void occupancy(void **state)
 	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, add, 32, 0));
 	assert_int_equal(blocks, 32);
 	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, big, 32, 0));
-	assert_int_equal(blocks, 5); /* each needs 41 KB of 228 KB */
+	assert_int_equal(blocks, 5); /* each block needs 41 KB of the SM's 228 KB */
 	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, add, 32, 64 * 1024));
-	assert_int_equal(blocks, 0); /* more than a block may have */
+	assert_int_equal(blocks, 0); /* more shared memory than a block may have */
 	OK(cuFuncSetAttribute(add, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 64 * 1024));
 	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, add, 32, 64 * 1024));
 	assert_int_equal(blocks, 3);

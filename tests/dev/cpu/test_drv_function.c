@@ -315,7 +315,7 @@ static void later_clusters(void **state)
 {
 	static const struct {
 		int size[3];
-		CUresult result; /* for a grid of 4 blocks in x */
+		CUresult result; /* of a launch of 4 blocks in x */
 	} all[] = {
 		{{1, 1, 1}, CUDA_SUCCESS},
 		{{2, 1, 1}, CUDA_ERROR_NOT_SUPPORTED},

@@ -185,7 +185,8 @@ static int rounds_elsewhere(void)
 		return SKIP;
 	pid_t pid = fork();
 	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* children inherit no alarm */
+		prctl(PR_SET_PDEATHSIG,
+			SIGKILL); /* a child inherits no alarm: end it with its parent */
 		own_proc();
 	}
 	/* Skips a sanitizer's checks at exit, which fail in a namespace. */

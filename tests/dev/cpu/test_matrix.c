@@ -16,7 +16,7 @@
  * the matrix; the column in B is the lane's number divided by 4. */
 struct shape {
 	const char *text;       /* shape and types d.a.b.c */
-	unsigned m, k, a, b, c; /* sizes; elements in each lane */
+	unsigned m, k, a, b, c; /* sizes m and k; elements of A, B and C in each lane */
 	unsigned per_word;
 	enum { F16, BF16, TF32, F64, S8, U8 } type;
 	bool half_sums;

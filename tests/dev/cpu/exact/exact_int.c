@@ -54,7 +54,7 @@ static s128 product(const struct exact_insn *i, s128 a, s128 b, unsigned bits)
 
 static s128 quotient(s128 a, s128 b, bool rest)
 {
-	/* Open in the ISA. H200: division by zero gives all ones; the remainder does, too. */
+	/* The ISA leaves this open. H200: division by zero gives all ones, as does the remainder. */
 	if (b == 0)
 		return -1;
 	return rest ? a % b : a / b;

@@ -119,7 +119,7 @@ static long double step_error(const struct sum_form *f, struct sum_way way, cons
 
 	for (unsigned k = first; k < first + n; k++) {
 		struct wide_value x = wide_decode(f->a, a[k]), y = wide_decode(f->b, b[k]);
-		/* A zero counts as a subnormal here: nothing documents that it does not. */
+		/* A zero has a subnormal's exponent here, since nothing documents another one. */
 		most = MAX(most, x.scale + y.scale);
 	}
 	if (d->bits < 64)
@@ -285,7 +285,7 @@ u64 sum_model(const struct sum_form *f, struct sum_way way, const u64 *a, const 
 				   : wide_round(&w, f->d, false);
 		type = f->d;
 	}
-	/* Between steps the sum has D's type, and may be infinite by then. */
+	/* Between steps the sum has D's type, so it may have become infinite. */
 	for (unsigned k = 0; k < f->k; k += n, type = f->d) {
 		bool nan;
 		int inf;
