@@ -83,7 +83,7 @@ start_heddled() { # MPS KEY=VALUE,...
 
 # Starts training under the command "$@". It runs until it is killed.
 start_training() {
-	rm -f "$dir/steps" # left by another arrangement
+	rm -f "$dir/steps" # left by a previous arrangement
 	"$@" "$python" "$here/pytorch/training.py" --log "$dir/steps" >"$out/$name.training" 2>&1 &
 	train=$!
 }

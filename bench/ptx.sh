@@ -46,7 +46,8 @@ for branches in 5000 100000; do
 	"$build/bench/bench_ptx" -c "$build/heddle" ptx preempt "$dir/branches.ptx"
 done
 
-# A loop over 4 KB of arithmetic behind a guard: the shape that compilers emit most often.
+# Each kernel is a loop over 4 KB of arithmetic, after a bounds check that skips it: the shape that
+# compilers emit most often.
 awk -v n=20000 'BEGIN {
 	print ".version 7.0\n.target sm_70\n.address_size 64"
 	for (i = 0; i < 70; i++)

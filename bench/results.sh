@@ -32,8 +32,9 @@ die() {
 	exit 1
 }
 
-# of TABLE FIELD [FOLDER]: 2, how it is kept; 3, its limit; 4, what it needs; 5, its line, with what is chosen
-# here put in, and FOLDER (doc/results) for what it writes itself.
+# of TABLE FIELD [FOLDER]: prints a field of the table's row in results.tables: 2, the kind of
+# result; 3, the time limit; 4, the requirement; 5, the command line, after substitution of the
+# chosen options. The command writes its own files to FOLDER (default: doc/results).
 of() {
 	awk -F '\t+' -v table="$1" -v field="$2" '$1 == table { print $field }' "$tables" |
 		awk -v keep="${3:-doc/results}" -v device="${DEVICE:-cuda}" '{
@@ -53,7 +54,7 @@ of() {
 		}'
 }
 
-# lacks WHAT: what a table needs is not here.
+# lacks REQUIREMENT: true if this machine does not have what a table requires.
 lacks() {
 	case $1 in
 	-) return 1 ;;
@@ -82,8 +83,9 @@ about() { # LINE SECONDS
 	END
 }
 
-# on TABLE: sets device, driver and digest; what needs no GPU has the compiler in place of the first two.
-# The digest is of the forms that DIST emits, whatever tree this script stands in.
+# on TABLE: sets device, driver and digest. For a table that needs no GPU, device is the compiler or
+# the virtual GPU, and driver is "none". The digest is that of the forms that DIST emits, not of
+# this script's tree.
 on() {
 	forms=$root
 	[ ! -f "$DIST/tests/pass/forms/digests" ] || forms=$DIST
@@ -97,7 +99,8 @@ on() {
 	esac
 }
 
-# is_kept TABLE: of this commit, digest and device. A commit with changes does not say which.
+# is_kept TABLE: true if the stored result is of this commit, digest and device. A commit with
+# uncommitted changes does not identify its source, so its results never match.
 is_kept() {
 	[ -z "${FORCE:-}" ] && [ -f "$results/$1.about" ] || return 1
 	case $commit in *-dirty) return 1 ;; esac
@@ -110,10 +113,10 @@ last_lines() {
 	tail -n 5 "$tmp/out" | cut -c 1-300 >&2
 }
 
-# measure TABLE: keeps what its line prints, if it succeeds.
+# measure TABLE: runs the table's command line and stores its output if it succeeds.
 measure() {
 	kind=$(of "$1" 2) limit_s=${ROW_LIMIT:-$(of "$1" 3)} needs=$(of "$1" 4) line=$(of "$1" 5)
-	[ -z "${FILTER:-}" ] || line="FILTER='$FILTER' $line" # not the whole: hw.sh reads it
+	[ -z "${FILTER:-}" ] || line="FILTER='$FILTER' $line" # hw.sh tests only this part
 	[ -z "${SEED:-}" ] || line="SEED=$SEED $line"
 	on "$1"
 	if lacks "$needs"; then
@@ -137,7 +140,8 @@ measure() {
 	fi
 	echo "== $1: $line" >&2
 	since=$(date +%s) status=0
-	# A line that was ended finds its own files again, at the same commit, forms and device.
+	# A command line that was interrupted finds its own files again if commit, forms and device
+	# are the same.
 	keep=$(mkdir -p "$results/.part/$1" && cd "$results/.part/$1" && pwd)
 	if [ -n "${FORCE:-}" ] || ! echo "$commit $digest $device $line" | cmp -s - "$keep/.of"; then
 		rm -rf "$keep"
@@ -177,8 +181,8 @@ measure() {
 		;;
 	*)
 		failed="$failed $1"
-		# Tests that fail are a result. And a few runs of many may have failed: then it is whole, says how many, and
-		# so does its table.
+		# Failed tests are a result. A JSON result with a few failed runs is complete, too:
+		# it states how many failed, and so does its table.
 		if [ "$kind" != test ] && { [ "$kind" != json ] || ! python3 "$root/bench/render.py" failures "$tmp/out" 2>/dev/null |
 			grep -q '^[1-9]'; }; then
 			last_lines
@@ -193,8 +197,8 @@ measure() {
 	[ "$kind" = json ] || kind=txt
 	cp "$tmp/out" "$results/$1.$kind"
 	cp "$tmp/about" "$results/$1.about"
-	for file in "$tmp/keep/"*; do # TABLE.data.json: raw figures beside what is printed
-		case $file in *.part) continue ;; esac # what a line goes on from, if it is ended
+	for file in "$tmp/keep/"*; do # TABLE.data.json holds the raw figures of the printed result
+		case $file in *.part) continue ;; esac # to continue after an interruption
 		[ ! -f "$file" ] || cp "$file" "$results/"
 	done
 	if [ "$kind" = json ] && command -v python3 >/dev/null; then

@@ -25,8 +25,8 @@ fail() {
 # lines FILE PATTERN: prints how many lines of FILE match.
 lines() { grep -c -e "$2" "$dir/$1" || :; }
 
-# run_it PROGRAM ANSWER AHEAD LATER: the program's output, a pattern of doctor's line, a pattern of
-# the driver's line.
+# run_it PROGRAM OUTPUT DOCTOR DRIVER: runs PROGRAM, which must print OUTPUT. The virtual GPU's
+# driver must print one line that matches DRIVER, and `heddle doctor` one that matches DOCTOR.
 run_it() {
 	heddle run --device cpu -- "$1" >"$dir/out" 2>"$dir/err" || fail "$1: status $?"
 	[ "$(tr '\n' ' ' <"$dir/out")" = "$2 " ] || fail "$1: printed something else than $2"
