@@ -104,7 +104,8 @@ killed() {
 	grep -q 'no tenants' "$dir/ps" || fail "tenants are left"
 }
 
-# On a GPU, mm would end before a shell can stop anything.
+# On a GPU, mm would end before a shell script could stop heddled, so a kernel of one second
+# preempts the program.
 stopped() {
 	if [ "$device" = cuda ]; then
 		suspend_one tick --kernel-us 1000000 --every-us 1200000
@@ -120,7 +121,7 @@ stopped() {
 	done
 	kill -CONT "$daemon"
 	await 30 both_are_tenants low || fail "who they were is lost: $("$heddle" ps)"
-	# launches made while heddled was stopped are not preempted
+	# launches that began while heddled was stopped cannot be preempted, so wait for later ones
 	await 60 is_preempted_again || fail "nothing is preempted any more"
 	if [ "$device" = cuda ]; then
 		kill "$high"
@@ -174,7 +175,7 @@ often_killed() {
 		fi
 		await 30 is_known "$high" || fail "restart $n: the disturber is lost"
 	done
-	# Launches made while there was no heddled are not preempted.
+	# Launches that began while no heddled ran cannot be preempted, so check one more program.
 	wait "$low" || fail "the low program, after $n restarts: $?"
 	passed low || fail "wrong result after $n restarts"
 	run low low nn $large --repeat 1 --check each --reference "$dir"

@@ -120,17 +120,18 @@ tenant_on() {
 	sed -n "s/.*\"event\": \"join\", \"tenant\": \([0-9]*\),.*\"name\": \"$1\".*\"device\": \"$2\".*/\1/p" "$dir/events"
 }
 
-# tenant_told NUMBER EVENTS LEAST: the log has at least this many of these events for the tenant.
+# tenant_told NUMBER EVENTS LEAST: succeeds if the log has at least LEAST of these events for the
+# tenant.
 tenant_told() {
 	[ "$(grep -Ec "\"event\": \"($2)\", \"tenant\": $1," "$dir/events")" -ge "$3" ]
 }
 
-# told_on DEVICE EVENTS LEAST: the same for the program "devices" on this device.
+# told_on DEVICE EVENTS LEAST: as tenant_told, for the program "devices" on this device.
 told_on() {
 	tenant_told "$(tenant_on devices "$1")" "$2" "$3"
 }
 
-# told NAME EVENTS LEAST: the same for the last tenant with this name.
+# told NAME EVENTS LEAST: as tenant_told, for the last tenant with this name.
 told() {
 	tenant_told "$(tenant_of "$1")" "$2" "$3"
 }
@@ -233,7 +234,7 @@ devices_end() {
 	stop
 }
 
-# A program is a tenant on each device where it launches, with different neighbours on each.
+# A program is a tenant on each device where it launches, and shares each with other programs.
 both() {
 	devices_begin
 	is_preempted "$here" "the first device"

@@ -58,8 +58,8 @@ run_plain() {
 
 pair() {
 	start_daemon
-	# After the second grant the program runs for over a second while the daemon sends no words.
-	# Its blocks sleep.
+	# Its blocks mostly sleep, so that after its second grant the program runs for over a
+	# second. In this time the daemon stores no words.
 	where_begins low low --threads 256 --blocks 300 --loops 1 --us 300000
 	low=$started
 	await 60 in_state "$low" running || fail "the low program does not begin"
@@ -85,7 +85,7 @@ sms() {
 	done
 }
 
-# The virtual GPU has 8 SMs for 2048 threads each: 40 blocks of 128 threads can use 3 of them.
+# The virtual GPU has 8 SMs of 2048 threads each, so 40 blocks of 128 threads need 3 of them.
 spatial() {
 	start_daemon
 	run low low mm $large --until "$dir/low.end"
@@ -123,8 +123,9 @@ words() {
 	grep -cE "\"event\": \"($(echo "$@" | tr ' ' '|'))\"" "$dir/events" || :
 }
 
-# Whatever the machine's load, a high-priority launch takes the device from at most one low-priority
-# launch and gives it back; one more may have arrived meanwhile.
+# Whatever the machine's load, a high-priority launch takes the device from at most two launches of
+# the low-priority program, and each gets it back: the one that runs, and one that may have arrived
+# when the first ended.
 queue() {
 	start_daemon --temporal --set min_managed_us=1
 	mkfifo "$dir/end"
@@ -185,8 +186,8 @@ kill_one() { # PID
 	wait "$1" 2>/dev/null || :
 }
 
-# A tenant dies in each of the states: the other tenant's results stay right, and that tenant ends
-# normally.
+# A tenant is killed while it is in each of the states. The other tenant's results must stay right,
+# and it must end normally.
 deaths() {
 	start_daemon --temporal
 	run low low mm $large --until "$dir/low.end"
@@ -247,7 +248,7 @@ interrupted() {
 	! processes "$examples/cfd" || fail "a program is left"
 }
 
-# A temporal word revokes all 8 SMs, a spatial one some of them.
+# A temporal preemption revokes all 8 SMs, a spatial one only some of them.
 often_preempted() { # TIMES temporal|spatial ROUNDS
 	start_daemon --set preempt="$2" --set min_managed_us=1 --set linger_max_us=1
 	tick="--every-us 3000 --rounds 10"
@@ -256,8 +257,8 @@ often_preempted() { # TIMES temporal|spatial ROUNDS
 	[ "$2" = temporal ] || has_event shrink || fail "nothing but whole preemptions"
 }
 
-# A long grace period, so that no tenant counts as late on a slow machine: SMs would change owners
-# once more.
+# The grace period is long, so that no tenant counts as late on a slow machine. Otherwise SMs would
+# change owners once more than expected.
 smid_begins() {
 	start_daemon --set min_managed_us=1 --set grace_us=10000000
 }

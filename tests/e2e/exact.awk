@@ -46,7 +46,7 @@ function fit(   phase, k, sum, best, d) {
 		}
 	}
 }
-# account SM TIME: the SM has had there[SM] blocks since then[SM].
+# account SM TIME: from then[SM] to TIME, the SM had there[SM] blocks.
 function account(sm, time,   from, k, begin, stop, want) {
 	from = then[sm]
 	then[sm] = time

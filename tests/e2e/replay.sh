@@ -49,8 +49,8 @@ replays() {
 	echo "$name: $(sed -n 's/^.*: \([0-9]* inputs.*\)/\1/p' "$dir/replay.out")"
 }
 
-# has CASE EVENT...: the log must have at least one of these events; otherwise the case shows
-# nothing. Which of them occurs depends on the machine's load.
+# has CASE EVENT...: fails unless the log has at least one of these events, because the case would
+# show nothing without them. Which of them occur depends on the machine's load.
 has() {
 	name=$1
 	shift
