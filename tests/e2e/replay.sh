@@ -234,7 +234,8 @@ case_records() {
 	replays records
 }
 
-# The log of hpf must not replay under ffs, nor with a different number of SMs in one action.
+# The log of hpf must not replay under ffs, nor if the number of SMs in one of its actions is
+# changed.
 case_planted() {
 	[ "${last:-}" = hpf ] || case_hpf
 	cp "$dir/events" "$dir/good"

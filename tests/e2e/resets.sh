@@ -87,7 +87,7 @@ race() {
 		echo "race: not on $device"
 		return
 	fi
-	export HEDDLE_FORM_WAIT_MS=20 # while a kernel always runs, forms become ready late
+	export HEDDLE_FORM_WAIT_MS=20 # a kernel runs at all times, so forms become ready late
 	begins 100000 --race --rounds 1
 	await 60 grep -q 'context 8 has ended' "$dir/low.out" || fail "the low program does not go on"
 	ends low "$low" "with a thread that launches while contexts end"

@@ -75,8 +75,8 @@ pids=
 for name in one two; do
 	grep -q ' 0 of [0-9]* results wrong$' "$dir/$name.out" || fail "$name: wrong results"
 done
-# When the first program grew, it had no more blocks on the GPU than it was allowed: half of all
-# places.
+# While the first program grew, its blocks that were still on the GPU were no more than it had been
+# allowed: half of all places.
 present=$(sed -n 's/.*"event": "grow", "tenant": 1,.* "present": \([0-9]*\),.*/\1/p' "$dir/events" | head -n 1)
 case $present in
 "" | 0) fail "the first one is not seen on the GPU as it grows" ;;

@@ -138,8 +138,8 @@ no_tenants() {
 	[ "$("$heddle" ps)" = "no tenants" ]
 }
 
-# Prints how many launches heddled saw, of programs that were not killed, that neither finished nor
-# were dropped.
+# Prints how many launches of programs that were not killed heddled saw neither finish nor be
+# dropped.
 launches_left() {
 	awk -F '[ ,]+' -v killed=" $killed_pids" 'function value(key,   i) {
 			for (i = 1; i < NF; i++) if ($i == "\"" key "\":") return $(i + 1)
@@ -172,8 +172,8 @@ one_time() {
 	kill -0 "$daemon" || fail "heddled died"
 	await 60 no_tenants || fail "a tenant is left: $("$heddle" ps)"
 	await 60 no_launches || fail "$(launches_left) launches are left"
-	# These lines are no errors: that many kernels do not fit on an SM together; a program was
-	# killed while it connected.
+	# Two kinds of lines are not errors: that many kernels do not fit on an SM together, and
+	# that a program was killed while it connected.
 	! grep -v -e 'does not fit on an SM' -e 'refused pid .* No such process' "$dir/daemon.log" | grep -E 'illegal transition|warning' ||
 		fail "heddled found something wrong"
 	echo "$n programs: $right ended with right results, $killed killed${MPS:+, $disturbed disturbed under MPS}"
