@@ -32,7 +32,7 @@ static void *spawn_in_turn(void *user)
 		for (unsigned i = 0; i < TURN; i++) {
 			*to++ = fake_spawn();
 			if (i % 1000 == 0)
-				pool_harvest(fake); /* takes all columns from the owner */
+				pool_harvest(fake); /* revokes another thread's ownership */
 		}
 	}
 	return NULL;

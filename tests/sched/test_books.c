@@ -232,7 +232,8 @@ static void waited(void **state)
 	f.now += 5 * MS;
 	assert_int_equal(look(&f, l).waited_ns, 8 * MS);
 	assert_int_equal(look(&f, l).ran_ns, 2 * MS + 100 * US);
-	/* A submitted launch waits only for its own stream, which does not count. */
+	/* h was next in its stream, so its waiting counted. In a queue behind a launch of its
+	 * stream, it would not. */
 	assert_int_equal(look(&f, h).waited_ns, 100 * US);
 	assert_int_equal(look(&f, h).ran_ns, 5 * MS);
 	sched_destroy(f.s);
