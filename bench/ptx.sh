@@ -3,11 +3,11 @@
 # Copyright 2026 The heddle authors
 #
 # usage: bench/ptx.sh BUILD [MIB]
-# Measures how fast PTX is read and written: modules that nvcc and clang make of a template library
-# and of the kernels, each repeated up to MIB MiB (default: 16), and all of them unchanged. Uses the
-# compilers that are installed. Also measures inspecting and rewriting one kernel of BRANCHES
-# branches (5000) and one of 20 times as many, which should take about 20 times as long (goal for
-# the larger: 5 s), and 100 MB of PTX in 20,000 kernels (goal: 10 s, 4 GB).
+# Measures how fast PTX is read and written. The modules are those that the installed compilers
+# (nvcc, clang) make of a template library and of the kernels. Each is repeated up to MIB MiB
+# (default: 16); then all of them run unchanged. Also measures inspecting and rewriting one kernel
+# of BRANCHES branches (5000) and one of 20 times as many, which should take about 20 times as long
+# (goal for the larger: 5 s), and 100 MB of PTX in 20,000 kernels (goal: 10 s, 4 GB).
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$1

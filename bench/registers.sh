@@ -3,11 +3,12 @@
 # Copyright 2026 The heddle authors
 #
 # usage: bench/registers.sh BUILD PTX...
-# Compares the registers of kernels: unchanged, in the form that the shim makes first, and in the
-# second form, limited to the kernel's own registers. The second is made where the first needs more
-# registers and more than all threads of an SM can have (32). Also prints the time that ptxas takes
-# for each. Settings: ARCH (sm_90), JOBS (2), OUT: a file with a line per kernel: registers and
-# spilled bytes of each form (- if there is none), name, file. Needs ptxas but no GPU.
+# Compares the registers of kernels: unchanged, in the form that the shim compiles first, and in the
+# second form, which is limited to the registers of the unchanged kernel. A kernel gets a second
+# form if the first needs more registers than the kernel and more than the 32 that each thread of a
+# full SM can have. Also prints the time that ptxas takes for each. Settings: ARCH (sm_90), JOBS
+# (2), OUT: a file with a line per kernel: registers and spilled bytes of each form (- if there is
+# none), name, file. Needs ptxas but no GPU.
 set -eu
 build=$(cd "$1" && pwd)
 shift

@@ -8,18 +8,25 @@
 #        bench/results.sh next [SECONDS]
 #        bench/results.sh figures TABLE
 #        bench/results.sh thin TABLE
-# Makes the tables of doc/results.md. The first way runs each TABLE's line (all: an hour or two) on this
-# machine, keeps what it prints in doc/results/TABLE.json or .txt (and .data.json), and in TABLE.about the
-# line, the commit, the digest of the emitted forms (bench/digest.sh), the device and the driver, and renders.
-# The other ways are those of bench/render.py, which makes the pages of what is kept. DIST: what ./run dist
-# made. TABLE is a name in bench/results.tables, which has a limit in seconds for each. A table that is kept
-# of this commit, digest and device is not made again unless FORCE=1. FOR: seconds after which no line begins,
-# and the one that runs is ended; call it again to go on.
-# A line that fails leaves what was kept before (but where it says how many runs of many failed). DEVICE=cpu:
-# the virtual GPU, to try this script (with RESULTS); ROUNDS, BUDGET, COUNT, PAIRS, NAMES, PART, MORE (further options): of the
-# lines; ROW_LIMIT: seconds for each. RESULTS, PAGE, README, STATUS: another folder, page, README.md and
-# doc/status.md (with RESULTS alone, these three are left as they are). BUILD: a build folder; PROGRAMS: what tests/hw/programs-build.sh
-# made; VIRTUAL: what it made with DEVICE=cpu; PYTHON: one that has PyTorch. A table that lacks its part is left out, and named.
+# The first way measures tables on this machine and renders doc/results.md. DIST is the output of
+# ./run dist. TABLE is a name in bench/results.tables, whose row has a command line and a time limit
+# in seconds. Without TABLE, all are measured, in an hour or two. The output of the command line
+# becomes doc/results/TABLE.json or .txt (and .data.json). TABLE.about gets the command line, the
+# commit, the digest of the emitted forms (bench/digest.sh), the device and the driver. The other
+# ways are those of bench/render.py, which renders pages from stored results.
+#
+# A table whose result is of this commit, digest and device is not measured again, unless FORCE=1. A
+# command line that fails leaves the earlier result in place, except if its output states that only
+# a few of many runs failed. A table whose requirement is missing is left out, and named. With
+# FOR=SECONDS, no command line starts after that time, and the running one is ended; call the script
+# again to continue.
+#
+# Settings: DEVICE=cpu uses the virtual GPU, to try this script (with RESULTS). ROUNDS, BUDGET,
+# COUNT, PAIRS, NAMES, PART and MORE (further options) are inserted into command lines. ROW_LIMIT:
+# the time limit in seconds for each table. RESULTS, PAGE, README, STATUS: another folder for
+# results, another page, README.md and doc/status.md (with RESULTS alone, these three stay
+# unchanged). BUILD: a build folder. PROGRAMS: the output of tests/hw/programs-build.sh; VIRTUAL:
+# its output with DEVICE=cpu. PYTHON: a Python that has PyTorch.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 results=${RESULTS:-$root/doc/results}

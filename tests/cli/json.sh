@@ -4,9 +4,9 @@
 #
 # usage: json.sh BUILD verbs|merge|tasks|orders|demo|bench|share|share_split|share_store|share_oracle|share_predict
 #        [ROUNDS]
-# Every verb's --json is JSON, and each of its keys is in the verb's help. verbs: those that are
-# quick; merge, tasks, orders, demo, bench, share…: these benches, on the virtual GPU, with a check of their
-# results. ROUNDS: of share… (1).
+# The --json output of every verb must be JSON, and the verb's help must describe each of its keys.
+# verbs: runs the quick verbs. The other words run the bench of that name on the virtual GPU and
+# check its results. ROUNDS: number of rounds of share… (1).
 set -eu
 build=$1
 what=$2

@@ -3,11 +3,11 @@
 # Copyright 2026 The heddle authors
 #
 # usage: needs_gpu.sh BUILD RUNTIME CUBINS LIBRARY USER
-# Tests two programs that the virtual GPU cannot run, one with the CUDA runtime linked in and one
-# with cubins but no PTX, and a library with the CUDA runtime linked in, which Python loads. heddle
-# doctor reports such programs. The driver reports the problem once, when it occurs, and names the
-# file. heddle run does not report it in advance, because many programs never call that code. A
-# driver API program gets no such line.
+# Tests programs that the virtual GPU cannot run: RUNTIME has the CUDA runtime linked in, CUBINS has
+# cubins but no PTX, and LIBRARY is a library with the CUDA runtime linked in, which Python loads.
+# heddle doctor reports such programs in advance. The virtual GPU's driver reports the problem once,
+# when it occurs, and names the file. heddle run does not report it in advance, because many
+# programs never call that code. For a driver API program, none of them prints such a line.
 set -eu
 build=$1 runtime=$(realpath "$2") cubins=$3 library=$(realpath "$4") user=$5
 dir=$(mktemp -d)

@@ -7,18 +7,19 @@
 # folder that stands for a checkout, with BUILD installed into a folder that stands for the root.
 # The test fails on a command that is not listed below, and on a listed command that README.md no
 # longer has. Commands that cannot run here have stand-ins on the PATH, which check their arguments:
-#   apt-get      installs nothing
-#   sudo         runs the command unchanged
-#   meson, ninja install and uninstall in the other root. Building is already done. meson test, from
-#                ./run test, only records the call (it would run this test again).
-#                full: they build what ./run dist needs, in a copy of the source
-#   systemctl    checks that the unit and its program exist, and that systemd-analyze verify accepts
-#   it
-#   systemd-sysusers, usermod, getent: use the other root's files; the group must exist before it is
-#   used
-#   docker       checks that all mounted paths exist, and that ./simulation, run with only the
-#   mounts and
-#                variables given, becomes a tenant of the requested priority
+#   apt-get                            installs nothing
+#   sudo                               runs the command unchanged
+#   meson, ninja                       install and uninstall in the other root. Building is already
+#                                      done. meson test, from ./run test, only records the call (it
+#                                      would run this test again). full: they build what ./run dist
+#                                      needs, in a copy of the source
+#   systemctl                          checks that the unit and its program exist, and that
+#                                      systemd-analyze verify accepts it
+#   systemd-sysusers, usermod, getent  use the other root's files; the group must exist before it is
+#                                      used
+#   docker                             checks that all mounted paths exist, and that ./simulation,
+#                                      run with only the mounts and variables given, becomes a
+#                                      tenant of the requested priority
 set -eu
 meson=$1
 build=$2

@@ -3,9 +3,10 @@
 # Copyright 2026 The heddle authors
 #
 # usage: results.sh BUILD SOURCE
-# Tables that bench/results.sh makes on the virtual GPU have what their raw files have, their lines run as
-# printed, and what is not of one run, or failed, is said. results.py compares the cells. (That
-# doc/results.md, README.md and doc/status.md are what it renders, tests/style/figures.sh checks.)
+# Tests bench/results.sh on the virtual GPU. The rendered tables must have the values of their raw
+# files (results.py compares the cells), and the command lines must work as printed. The page must
+# say if its tables are of several commits or devices, and if runs failed. (tests/style/figures.sh
+# checks that doc/results.md, README.md and doc/status.md are up to date.)
 set -eu
 build=$1
 source=$2

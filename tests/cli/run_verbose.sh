@@ -4,8 +4,8 @@
 #
 # usage: run_verbose.sh BUILD BESIDE_SHIM
 # Tests the reports of heddle run: with -v, how many launches were managed and why others were not,
-# however the program ends; programs that the shim cannot reach; a priority that is not granted.
-# Runs on the virtual GPU.
+# however the program ends; programs into which the shim cannot be loaded; a priority that is not
+# granted. Runs on the virtual GPU.
 set -eu
 build=$1
 beside_shim=$2

@@ -3,17 +3,17 @@
 # Copyright 2026 The heddle authors
 #
 # usage: again.sh WHERE first|killed|stopped [SECONDS]|often [N]
-# heddled ends and starts again while programs continue, on DEVICE (cpu: the virtual GPU; cuda).
-# WHERE is a build folder or the output of ./run dist. MPS (off): on cuda, whether heddled runs MPS,
-# which then outlives it.
+# Tests that programs continue when heddled ends and starts again, on DEVICE (cpu: the virtual GPU;
+# cuda). WHERE is a build folder or the output of ./run dist. MPS (off): on cuda, whether heddled
+# runs MPS, which then outlives it.
 #   first    heddled starts after a program, which becomes its tenant and is suspended for another
-#   killed   heddled is killed while one program is suspended for another: both become tenants of
-#   the next
-#            heddled with their numbers and priorities, including one set meanwhile, and it preempts
-#            again
-#   stopped  the same with SIGSTOP, for at least SECONDS: the suspended program continues meanwhile
-#   often    N times, at random moments (SEED), under programs that launch all the time; all results
-#   are right
+#   killed   heddled is killed while one program is suspended for another. Both become tenants of
+#            the next heddled, with their numbers and their priorities, even one that was set during
+#            their run, and it preempts again
+#   stopped  as killed, but heddled is stopped by SIGSTOP for at least SECONDS; the suspended
+#            program continues in this time
+#   often    heddled is killed N times, at random moments (SEED), under programs that launch all the
+#            time; all results are right
 # shellcheck disable=SC2086 # $large is several words
 set -eu
 where=$1

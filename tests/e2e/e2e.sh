@@ -3,28 +3,27 @@
 # Copyright 2026 The heddle authors
 #
 # usage: e2e.sh BUILD
-# pair|spatial|smid|smid-three|smid-later|streams|queue|faults|deaths|daemon-killed|interrupted|kills
-# [N]
+#          pair|spatial|smid|smid-three|smid-later|streams|queue|faults|deaths|daemon-killed|interrupted
+#        e2e.sh BUILD kills [N]
 #        e2e.sh BUILD often [N [temporal|spatial [ROUNDS]]]
 # Runs unmodified example programs under heddle run and heddled, on the virtual GPU:
 #   pair           a high-priority program preempts a low-priority one; both results are correct
 #   spatial        SMs that a small high-priority kernel cannot use stay with the low-priority one
 #   smid           the blocks record their SMs: the high-priority program has exactly the SMs that
-#   it
-#                  needs, and the low-priority one continues on all others
-#   smid-three     the same with three programs side by side
-#   smid-later     the same for launches that start while the high-priority program runs
+#                  it needs, and the low-priority one continues on all others
+#   smid-three     as smid, with three programs side by side
+#   smid-later     as smid, for low-priority launches that start while the high-priority program
+#                  runs
 #   streams        of a program's two streams, the one with higher priority goes first
-#   queue          of hundreds of queued launches, only the running one needs words
+#   queue          hundreds of launches are queued; heddled stores words only for the running one
 #   faults         a bad pointer and a trap give the same errors as without heddle
 #   deaths         a tenant is killed while it runs, waits or is suspended; the others continue
 #   daemon-killed  heddled dies while a tenant is suspended: the tenant continues within a second
 #   interrupted    an interrupted bench leaves no process and no file
-#   often          a program is preempted N times, fully or spatially, by programs with ROUNDS
-#   launches
-#                  each; every result is right
-#   kills          N times, one of several programs is killed at a random point; the others stay
-#   correct
+#   often          a low-priority program of ROUNDS launches is repeated until it has been preempted
+#                  N times, fully (temporal) or only on some SMs (spatial); every result is right
+#   kills          N times, one of several programs is killed at a random point; the results of the
+#                  others stay correct
 # shellcheck disable=SC2086 # $large is several words
 set -eu
 build=$1

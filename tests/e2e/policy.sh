@@ -3,35 +3,32 @@
 # Copyright 2026 The heddle authors
 #
 # usage: policy.sh BUILD
-# halves|greedy|split_whole|split_mixed|moved|resized|guard|asks|restless|orphan|exact|dies|nowhere|
-#  hangs
-# Tests policies as shared objects, with programs on the virtual GPU. Where blocks were comes from
-# the blocks' own records.
-#   halves  examples/policy/halves.c, built as its head says: two programs side by side have half of
-#   every
-#           SM each
-#   greedy  built in: each program has blocks by its share of the work; the one that is left has all
+#          halves|greedy|split_whole|split_mixed|moved|resized|guard|asks|restless|orphan|exact|dies|nowhere|
+#          hangs
+# Tests policies as shared objects, with programs on the virtual GPU. The programs' blocks record on
+# which SM they ran.
+#   halves       examples/policy/halves.c, built as its head says: of two programs side by side,
+#                each has half of every SM
+#   greedy       built in: each program has blocks by its share of the remaining work; the last one
+#                that runs has all
 #   split_whole  built in: the high-priority program has a quarter of the SMs, the other one the
-#   rest
-#   split_mixed  the same with three quarters of the blocks on even SMs, and a quarter on odd ones
-#   moved   two programs swap halves of the SMs every 20 ms: each block runs once, and mostly where
-#   its
-#           program is at the time
-#   resized a launch gets more blocks per SM, fewer, and more again while it runs, as SIGHUP changes
-#   the
-#           policy's options: the SMs hold that many
-#   guard   a kernel in the guard form has 16, 4, 8, no and 16 blocks on each SM while it runs
-#   asks    a kernel that reads the size of its shared memory has no blocks or all
-#   restless a launch that is resized all the time ends nevertheless
-#   orphan  a launch limited to 4 blocks has all blocks when heddled is gone
-#   exact   a launch that is resized all the time has exactly its quota of blocks on each SM, once
-#   the
-#           blocks that ran before have ended
-#   dies    programs are killed as they grow: the others continue, and heddled reports it
-#   nowhere programs that do not fit on an SM together: heddled reports it, and each ends
-#   hangs   heddled ends because its policy does not return; the programs continue as tenants of the
-#   next
-#           heddled, which runs without the policy; every result is right
+#                rest
+#   split_mixed  built in: the high-priority program has three quarters of the blocks on even SMs,
+#                and a quarter on odd ones
+#   moved        two programs swap halves of the SMs every 20 ms: each block runs once, and mostly
+#                on an SM that its program has at the time
+#   resized      SIGHUP changes the policy's options while a launch runs, so that the launch gets
+#                more blocks per SM, then fewer, then more: the SMs hold that many
+#   guard        a kernel in the guard form has 16, 4, 8, no and 16 blocks on each SM while it runs
+#   asks         a kernel that reads the size of its shared memory has no blocks, or as many as fit
+#   restless     a launch that is resized all the time ends nevertheless
+#   orphan       a launch that is limited to 4 blocks per SM has all blocks once heddled is gone
+#   exact        a launch that is resized all the time has exactly its quota of blocks on each SM,
+#                once the blocks that ran before the change have ended
+#   dies         programs are killed as they grow: the others continue, and heddled reports it
+#   nowhere      programs do not fit on an SM together: heddled reports it, and each ends
+#   hangs        heddled ends because its policy does not return; the programs continue as tenants
+#                of the next heddled, which runs without the policy; every result is right
 set -eu
 build=$1
 what=$2

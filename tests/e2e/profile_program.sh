@@ -5,8 +5,7 @@
 # usage: profile_program.sh BUILD kept|points|refused
 # Tests heddle profile -- PROG on the virtual GPU:
 #   kept     the points of a kernel's curve, for a program that launches it once and for one that
-#   launches
-#            it often; the curve is in the store, and a heddled with policy greedy uses it
+#            launches it often; the curve is in the store, and a heddled with policy greedy uses it
 #   points   kernels with one point or none, and kernels of another device
 #   refused  the messages for programs that cannot be profiled
 # No times are compared: on the virtual GPU they are those of an interpreter.

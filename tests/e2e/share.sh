@@ -4,10 +4,11 @@
 #
 # usage: share.sh WHERE
 # Runs two instances of examples/share.c on DEVICE (cpu: the virtual GPU; cuda, under MPS) beside
-# each other under heddled --policy greedy. The first has every SM, shrinks to half of each when the
-# second arrives, and grows again when that leaves. Blocks leave the GPU meanwhile, and every result
-# is right. Without heddled it runs with all blocks that fit. WHERE is a build folder or the output
-# of ./run dist. BLOCKS, ROUNDS: the first one's work.
+# each other under heddled --policy greedy. The first instance has every SM, shrinks to half of each
+# when the second arrives, and grows again when the second leaves. When it shrinks, its surplus
+# blocks must leave the GPU, and every result must be right. Without heddled, an instance runs with
+# all blocks that fit. WHERE is a build folder or the output of ./run dist. BLOCKS, ROUNDS: the
+# first instance's work.
 set -eu
 where=$1
 heddle=$where/bin/heddle examples=$where/lib/heddle/examples

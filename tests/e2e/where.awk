@@ -2,15 +2,14 @@
 # Copyright 2026 The heddle authors
 #
 # usage: awk -v n=SMS -v need=SMS[,SMS] [-v least=LAUNCHES] [-v own=1] -f where.awk LOW HIGH [HIGH]
-# Reads the output of bench/where for a program that gave up SMs (two of its blocks fill one), and
-# for one or two programs that got them, as many as `need` says. Checks each high launch that ran
-# during a low one, and two simultaneous ones together, from the time when it is on the last of its
-# SMs until it ends:
-#   it has as many SMs as it needs, and shares none;
-#   no block of low starts on them, except one that was claimed before the word (the other worker of
-#   that
-#   SM has left, or there would be no room);
-#   blocks of low start on every other SM (in launches long enough for ten per SM).
+# Reads the output of bench/where for a program that gave up SMs (LOW; two of its blocks fill one),
+# and for one or two programs that got as many SMs as `need` says (HIGH). Checks each high launch
+# that ran during a low one, from the time when it has blocks on all of its SMs until it ends. Of
+# two high programs, checks their simultaneous launches together:
+#   A high launch has as many SMs as it needs, and shares none.
+#   No block of low starts on these SMs, except one that was claimed before heddled's word. (The
+#   other worker of that SM has left; otherwise the high launch would have no room there.)
+#   Blocks of low start on every other SM (if ten can start per SM in that time).
 # own: the programs number SMs independently, as under MPS. Then only the number of each program's
 # SMs is checked (none of their blocks fits beside another's), and an SM on which one block of low
 # starts counts as given up.
