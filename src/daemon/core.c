@@ -24,7 +24,8 @@
 #define ALIVE_TICK_NS 100000000ull
 #define LOOK_AGAIN_NS 1000000000ull
 #define LEAVES_NS     100000000ull
-#define COPIES_NS     10000000ull /* maximum time for which copies of an idle tenant count */
+/* after its last work, the time for which the page of an idle tenant is still read for its copies */
+#define COPIES_NS 10000000ull
 /* a tenant that had work within this time may launch at any time */
 #define ACTIVE_NS 60000000000ull
 

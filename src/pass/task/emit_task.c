@@ -69,7 +69,7 @@ static const char arrive[] = "setp.ne.u32 %hd_p0, %hd_lane, 0;\n"
 
 /* ---- executors ---- */
 
-/* Sets %hd_w so that [%hd_w + Q_GO] is the warp's entry. */
+/* Sets %hd_w so that [%hd_w + Q_GO] is the word in which the warp receives its command. */
 static const char await[] =
 	"$hd_executor:\n"
 	"shr.u32 %hd_w, %hd_t, 5;\n"

@@ -53,7 +53,7 @@ struct resources {
 };
 
 struct greedy {
-	bool pairs; /* predict whether tenants run faster at the same time */
+	bool pairs; /* predict first whether tenants gain by running together */
 	struct ages ages;
 	uint32_t end_tenant; /* tenant of the last launch for whose end others waited */
 	/* that launch, and the time at which the others stop waiting */

@@ -123,7 +123,7 @@ static bool ring(struct session *session, const struct host_fd *o)
 void shim_kick(struct session *session)
 {
 	__atomic_store_n(&session->page->kick_ns, shim_now_ns(), __ATOMIC_RELAXED);
-	/* If this fails, the agent handles the lost descriptors. */
+	/* It fails if the program has closed the descriptors; the agent notices that itself. */
 	ring(session, &session->client.kick);
 }
 

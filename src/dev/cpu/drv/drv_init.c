@@ -144,7 +144,8 @@ CUresult drv_enter_adding(struct drv_ctx **ret)
 
 	while ((r = drv_enter(ret)) == CUDA_SUCCESS && (*ret)->alone) {
 		drv_engine_wait();
-		unlock_drv(); /* the context may have been destroyed */
+		/* Enter again: the context may have been destroyed meanwhile. */
+		unlock_drv();
 	}
 	return r;
 }
