@@ -3,10 +3,11 @@
 
 /* usage: bench_ptx [-m MIB] FILE.ptx…
  *        bench_ptx -c COMMAND ARG…
- * Measures the parser and the printer in MB of PTX text per second of processor time, and last in
- * MB per second of wall time, which includes freeing the module. The input is all files one after
- * the other. With -m, each file also becomes a module of MIB MiB: its text repeated, with new names
- * for functions and labels. Prints the median of several rounds, then the smallest and the largest.
+ * Measures the speed of the parser, of the printer and of both together, in MB of PTX text per
+ * second of processor time. The last figure is MB per second of wall time, which also includes
+ * freeing the module. The input is all files one after the other. With -m, each file also becomes a
+ * module of MIB MiB: its text repeated, with new names for functions and labels. Prints the median
+ * of several rounds, then the smallest and the largest.
  * -c: measures the wall time, processor time and memory of a command and discards its output. */
 #include "ptx/ptx.h"
 
@@ -85,7 +86,8 @@ static bool is_word(char c)
 	       c == '_' || c == '$';
 }
 
-/* True for names that are unique to a function in a real module: functions, parameters, labels. */
+/* True for a name that other copies of the function must not share: a function, a parameter or a
+ * label. */
 static bool is_distinct(const struct ptx_module *m, const char *s, size_t len)
 {
 	if (len > 3 && (!memcmp(s, "$L_", 3) || !memcmp(s, "LBB", 3)))
@@ -100,7 +102,8 @@ static bool is_distinct(const struct ptx_module *m, const char *s, size_t len)
 	return false;
 }
 
-/* Repeats the text, as its compiler wrote it, and appends a number to each of those names. */
+/* Repeats the PTX text until it has this many bytes. In each copy, appends the copy's number to the
+ * names for which is_distinct is true. */
 static struct text enlarge(const struct text *t, size_t bytes)
 {
 	struct ptx_module *m = parse(t);

@@ -121,7 +121,7 @@ int main(int argc, char **argv)
 	DO(shim.cuCtxSetCurrent(ctx));
 	DO(shim.cuModuleLoadData(&known, ptx));
 	DO(shim.cuModuleGetFunction(&managed, known, "mix"));
-	/* loaded without the shim's knowledge: it has no PTX of this module */
+	/* loaded with the driver directly, so the shim has no PTX of this module */
 	DO(real.cuModuleLoadData(&unknown, ptx));
 	DO(real.cuModuleGetFunction(&plain, unknown, "mix"));
 	DO(shim.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));

@@ -2,10 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* bench_spawn: measures what spawning a task costs the host, without a device. The pool's columns
- * lie in plain memory. In "echo", a thread in place of the device reports each row as finished at
- * once. In "alone", no thread does until half of the rows are used, and emptying them is not
- * counted. Prints ns per task for one thread and for several: the best of some rounds, as other
- * programs use the machine. */
+ * lie in plain memory. In "echo", a thread plays the device and reports each row as finished at
+ * once. In "alone", no such thread runs: one thread fills half of the rows, then empties them, and
+ * only the filling is timed. Prints ns per task for one thread and for several. Each figure is the
+ * best of several rounds, because other programs use the machine, too. */
 #include "../tests/rt/fake_pool.h"
 
 #define COLUMNS 264

@@ -4,11 +4,12 @@
 #
 # usage: bench/beside.sh DIST DIR NAME...
 # Runs third-party programs (DIR is laid out as for tests/hw/programs.sh) at low priority beside a
-# 30 us kernel every 2 ms at high priority, without MPS: natively, under heddle with its defaults,
-# and under heddle with every kernel managed, however short, except those that suit a gate. Prints
-# for each program its wall time in ms (RUNS times, default 3; under heddle after one run that fills
-# the caches), the times that the program itself reports (lines with a number that match SAYS), and
-# the median and 99th percentile of the high-priority kernel over those runs, in us.
+# 30 us kernel every 2 ms at high priority, without MPS. Each program runs natively, under heddle
+# with its defaults, and under heddle with every kernel managed, however short, except those that
+# suit a gate. Prints for each program its wall time in ms (RUNS times, default 3; under heddle
+# after one run that fills the caches), the times that the program itself reports (lines with a
+# number that match SAYS), and the median and 99th percentile of the high-priority kernel's latency
+# over those runs, in us.
 set -eu
 dist=$(cd "$1" && pwd)
 programs=$(cd "$2" && pwd)

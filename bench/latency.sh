@@ -3,11 +3,12 @@
 # Copyright 2026 The heddle authors
 #
 # usage: bench/latency.sh DIST
-# Measures what the latency target (latency_us) costs and how well it is kept. Grids of blocks of a
-# chosen length run alone, natively and under heddle from their second start on; then beside a 20 us
-# high-priority kernel every millisecond, which shows how long they take to leave the SMs. Does not
-# use MPS and takes 90 s. BLOCKS and TARGETS are in us. DIST: the output of ./run dist, or a build
-# folder. WAVE: number of blocks that fit on the device at once. DEVICE=cpu: only to try the script.
+# Measures what the latency target (latency_us) costs and how well it is kept. Grids whose blocks
+# last as long as BLOCKS says first run alone, natively and under heddle (from their second start
+# on). Then they run beside a 20 us high-priority kernel every millisecond, which shows how long
+# they take to leave the SMs. Does not use MPS and takes 90 s. BLOCKS and TARGETS are in us. DIST:
+# the output of ./run dist, or a build folder. WAVE: number of blocks that fit on the device at
+# once. DEVICE=cpu is only for trying the script.
 set -eu
 dist=$1
 device=${DEVICE:-cuda}

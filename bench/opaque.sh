@@ -6,18 +6,18 @@
 # Runs two unmodified PyTorch programs with kernels that cannot be rewritten: inference (high
 # priority, periodic requests) beside training that fills the GPU (low priority). Measures each
 # arrangement in turn, RUNS times (default: 1). The programs are in bench/pytorch. Arrangements:
-#   alone                  each by itself, natively
-#   heddle-alone           each by itself under heddle
-#   sliced                 natively, taking turns
-#   mps, mps-priority      NVIDIA's MPS; the same with a lower client priority for training
-#   mps-share:PERCENT      NVIDIA's MPS, with training limited to this share of the SMs
+#   alone                  each program by itself, natively
+#   heddle-alone           each program by itself under heddle
+#   sliced                 both natively, taking turns
+#   mps, mps-priority      under NVIDIA's MPS; the second with a lower client priority for training
+#   mps-share:PERCENT      under NVIDIA's MPS, with training limited to this share of the SMs
 #   heddle[:KEY=VALUE...]  under heddle, without MPS, with these settings of heddled
-#   heddle-mps[:...]       the same with MPS
+#   heddle-mps[:...]       under heddle with MPS, with these settings
 # Prints a line for each request period and way: arrangement, way, period, requests, p50, p99 and
-# maximum latency (ms), training steps per second meanwhile. Settings: PERIODS (ms, default
-# 5,10,20), WAYS (launches,graph), REQUESTS (2000), OUT (a folder for the programs' output), PYTHON
-# (python3; must have PyTorch). With several GPUs, each run may use its own (CUDA_VISIBLE_DEVICES).
-# `python3 bench/render.py picture opaque FILE...` draws several runs.
+# maximum latency (ms), and the training steps per second during the requests. Settings: PERIODS
+# (ms, default 5,10,20), WAYS (launches,graph), REQUESTS (2000), OUT (a folder for the programs'
+# output), PYTHON (python3; must have PyTorch). With several GPUs, each run may use its own
+# (CUDA_VISIBLE_DEVICES). `python3 bench/render.py picture opaque FILE...` draws several runs.
 set -eu
 dist=$(cd "$1" && pwd)
 shift
@@ -83,7 +83,7 @@ start_heddled() { # MPS KEY=VALUE,...
 
 # Starts training under the command "$@". It runs until it is killed.
 start_training() {
-	rm -f "$dir/steps" # left by another arrangement
+	rm -f "$dir/steps" # left by a previous arrangement
 	"$@" "$python" "$here/pytorch/training.py" --log "$dir/steps" >"$out/$name.training" 2>&1 &
 	train=$!
 }

@@ -3,11 +3,11 @@
 # Copyright 2026 The heddle authors
 #
 # usage: bench/ptx.sh BUILD [MIB]
-# Measures how fast PTX is read and written: modules that nvcc and clang make of a template library
-# and of the kernels, each repeated up to MIB MiB (default: 16), and all of them unchanged. Uses the
-# compilers that are installed. Also measures inspecting and rewriting one kernel of BRANCHES
-# branches (5000) and one of 20 times as many, which should take about 20 times as long (goal for
-# the larger: 5 s), and 100 MB of PTX in 20,000 kernels (goal: 10 s, 4 GB).
+# Measures how fast PTX is read and written. The modules are those that the installed compilers
+# (nvcc, clang) make of a template library and of the kernels. Each is repeated up to MIB MiB
+# (default: 16); then all of them run unchanged. Also measures inspecting and rewriting one kernel
+# of BRANCHES branches (5000) and one of 20 times as many, which should take about 20 times as long
+# (goal for the larger: 5 s), and 100 MB of PTX in 20,000 kernels (goal: 10 s, 4 GB).
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$1
@@ -46,7 +46,8 @@ for branches in 5000 100000; do
 	"$build/bench/bench_ptx" -c "$build/heddle" ptx preempt "$dir/branches.ptx"
 done
 
-# A loop over 4 KB of arithmetic behind a guard: the shape that compilers emit most often.
+# Each kernel is a loop over 4 KB of arithmetic, after a bounds check that skips it: the shape that
+# compilers emit most often.
 awk -v n=20000 'BEGIN {
 	print ".version 7.0\n.target sm_70\n.address_size 64"
 	for (i = 0; i < 70; i++)

@@ -114,7 +114,8 @@ static void memory(unsigned blocks)
 	must(cuCtxSynchronize(), "memory");
 }
 
-/* Chooses the size of the k-th launch: short or longer, a few waves, the last not always full. */
+/* Chooses the size of the k-th launch: long, or half as long; part of a wave, or several full
+ * waves. */
 static void kth(unsigned k, unsigned rounds, unsigned *ret_blocks, unsigned *ret_rounds)
 {
 	unsigned waves = 1 + k * 7 % (unsigned)opt.waves;
@@ -123,7 +124,8 @@ static void kth(unsigned k, unsigned rounds, unsigned *ret_blocks, unsigned *ret
 	*ret_rounds = k % 3 ? rounds : rounds / 2;
 }
 
-/* Returns a block's expected result: the number of launches that include it depends on its wave. */
+/* Returns a block's expected result, which depends on the launches whose grids include this
+ * block. */
 static unsigned expected(unsigned b, const unsigned a[2], const unsigned c[2], unsigned rounds)
 {
 	unsigned x = 1;

@@ -3,11 +3,11 @@
 # Copyright 2026 The heddle authors
 #
 # usage: bench/queue.sh DIST [OUT]
-# Queues 20,000 short launches (10 to 200 us, blocks of at most 20 us) on one stream beside a 30 us
-# high-priority kernel every 2 ms: without heddle, under heddle with its defaults, and with every
-# kernel managed. Does not use MPS and takes under a minute. DIST: the output of ./run dist, or a
-# build folder. Event logs stay in OUT. LAUNCHES sets the number of launches. DEVICE=cpu uses other
-# figures and is only for trying the script.
+# Queues 20,000 short launches (10 to 200 us, blocks of at most 20 us) on one stream, beside a 30 us
+# high-priority kernel every 2 ms: without heddle, under heddle with its defaults, and under heddle
+# with every kernel managed. Does not use MPS and takes under a minute. DIST: the output of ./run
+# dist, or a build folder. Event logs stay in OUT. LAUNCHES sets the number of launches. DEVICE=cpu
+# uses smaller numbers and is only for trying the script.
 set -eu
 dist=$1
 out=${2:-$(mktemp -d)}

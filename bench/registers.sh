@@ -3,11 +3,12 @@
 # Copyright 2026 The heddle authors
 #
 # usage: bench/registers.sh BUILD PTX...
-# Compares the registers of kernels: unchanged, in the form that the shim makes first, and in the
-# second form, limited to the kernel's own registers. The second is made where the first needs more
-# registers and more than all threads of an SM can have (32). Also prints the time that ptxas takes
-# for each. Settings: ARCH (sm_90), JOBS (2), OUT: a file with a line per kernel: registers and
-# spilled bytes of each form (- if there is none), name, file. Needs ptxas but no GPU.
+# Compares the registers of kernels: unchanged, in the form that the shim compiles first, and in the
+# second form, which is limited to the registers of the unchanged kernel. A kernel gets a second
+# form if the first needs more registers than the kernel and more than the 32 that each thread of a
+# full SM can have. Also prints the time that ptxas takes for each. Settings: ARCH (sm_90), JOBS
+# (2), OUT: a file with a line per kernel: registers and spilled bytes of each form (- if there is
+# none), name, file. Needs ptxas but no GPU.
 set -eu
 build=$(cd "$1" && pwd)
 shift
@@ -69,7 +70,8 @@ awk 'function step(n) { return int((n + 7) / 8) * 8 }
 : >"$work/second.regs"
 echo 0 >"$work/second.s"
 if [ -s "$work/bounds" ]; then
-	# Only the kernels with a limit: the shim, too, makes second forms one kernel at a time.
+	# Assembles only the kernels with a register limit, because the shim, too, compiles a second
+	# form for one kernel at a time.
 	awk -f "$dir/bound.awk" -v bounds="$work/bounds" "$work/form.ptx" >"$work/second.ptx"
 	assembled second || :
 	join "$work/bounds" "$work/second.regs" | awk '{ print $1, $3, $4 }' >"$work/x"
@@ -90,8 +92,8 @@ cat "$dir"/w.*.rows >"$dir/rows"
 cat "$dir"/w.*.times | awk '{ a += $1; b += $2; c += $3 }
 	END { printf "ptxas: %.1f s as they are, %.1f s first forms (%.2f times), %.1f s second ones (%.2f times in all)\n",
 		a, b, b / a, c, (b + c) / a }'
-# Prints the result for a shim that chooses the second form whenever it spills at most this many
-# bytes more.
+# Prints the result for a shim that chooses the second form of a kernel if it spills at most this
+# many bytes more than the unmodified kernel.
 for spill in none 0 16 64; do
 	awk -v spill="$spill" '
 		function step(n) { return int((n + 7) / 8) * 8 }

@@ -137,5 +137,5 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader such as head may end first
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # head, say, may stop reading early
     sys.exit(main(sys.argv[1:]))

@@ -8,18 +8,25 @@
 #        bench/results.sh next [SECONDS]
 #        bench/results.sh figures TABLE
 #        bench/results.sh thin TABLE
-# Makes the tables of doc/results.md. The first way runs each TABLE's line (all: an hour or two) on this
-# machine, keeps what it prints in doc/results/TABLE.json or .txt (and .data.json), and in TABLE.about the
-# line, the commit, the digest of the emitted forms (bench/digest.sh), the device and the driver, and renders.
-# The other ways are those of bench/render.py, which makes the pages of what is kept. DIST: what ./run dist
-# made. TABLE is a name in bench/results.tables, which has a limit in seconds for each. A table that is kept
-# of this commit, digest and device is not made again unless FORCE=1. FOR: seconds after which no line begins,
-# and the one that runs is ended; call it again to go on.
-# A line that fails leaves what was kept before (but where it says how many runs of many failed). DEVICE=cpu:
-# the virtual GPU, to try this script (with RESULTS); ROUNDS, BUDGET, COUNT, PAIRS, NAMES, PART, MORE (further options): of the
-# lines; ROW_LIMIT: seconds for each. RESULTS, PAGE, README, STATUS: another folder, page, README.md and
-# doc/status.md (with RESULTS alone, these three are left as they are). BUILD: a build folder; PROGRAMS: what tests/hw/programs-build.sh
-# made; VIRTUAL: what it made with DEVICE=cpu; PYTHON: one that has PyTorch. A table that lacks its part is left out, and named.
+# The first way measures tables on this machine and renders doc/results.md. DIST is the output of
+# ./run dist. TABLE is a name in bench/results.tables, whose row has a command line and a time limit
+# in seconds. Without TABLE, all are measured, in an hour or two. The output of the command line
+# becomes doc/results/TABLE.json or .txt (and .data.json). TABLE.about gets the command line, the
+# commit, the digest of the emitted forms (bench/digest.sh), the device and the driver. The other
+# ways are those of bench/render.py, which renders pages from stored results.
+#
+# A table whose result is of this commit, digest and device is not measured again, unless FORCE=1. A
+# command line that fails leaves the earlier result in place, except if its output states that only
+# a few of many runs failed. A table whose requirement is missing is left out, and named. With
+# FOR=SECONDS, no command line starts after that time, and the running one is ended; call the script
+# again to continue.
+#
+# Settings: DEVICE=cpu uses the virtual GPU, to try this script (with RESULTS). ROUNDS, BUDGET,
+# COUNT, PAIRS, NAMES, PART and MORE (further options) are inserted into command lines. ROW_LIMIT:
+# the time limit in seconds for each table. RESULTS, PAGE, README, STATUS: another folder for
+# results, another page, README.md and doc/status.md (with RESULTS alone, these three stay
+# unchanged). BUILD: a build folder. PROGRAMS: the output of tests/hw/programs-build.sh; VIRTUAL:
+# its output with DEVICE=cpu. PYTHON: a Python that has PyTorch.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 results=${RESULTS:-$root/doc/results}
@@ -32,8 +39,9 @@ die() {
 	exit 1
 }
 
-# of TABLE FIELD [FOLDER]: 2, how it is kept; 3, its limit; 4, what it needs; 5, its line, with what is chosen
-# here put in, and FOLDER (doc/results) for what it writes itself.
+# of TABLE FIELD [FOLDER]: prints a field of the table's row in results.tables: 2, the kind of
+# result; 3, the time limit; 4, the requirement; 5, the command line, after substitution of the
+# chosen options. The command writes its own files to FOLDER (default: doc/results).
 of() {
 	awk -F '\t+' -v table="$1" -v field="$2" '$1 == table { print $field }' "$tables" |
 		awk -v keep="${3:-doc/results}" -v device="${DEVICE:-cuda}" '{
@@ -53,7 +61,7 @@ of() {
 		}'
 }
 
-# lacks WHAT: what a table needs is not here.
+# lacks REQUIREMENT: true if this machine does not have what a table requires.
 lacks() {
 	case $1 in
 	-) return 1 ;;
@@ -82,8 +90,9 @@ about() { # LINE SECONDS
 	END
 }
 
-# on TABLE: sets device, driver and digest; what needs no GPU has the compiler in place of the first two.
-# The digest is of the forms that DIST emits, whatever tree this script stands in.
+# on TABLE: sets device, driver and digest. For a table that needs no GPU, device is the compiler or
+# the virtual GPU, and driver is "none". The digest is that of the forms that DIST emits, not of
+# this script's tree.
 on() {
 	forms=$root
 	[ ! -f "$DIST/tests/pass/forms/digests" ] || forms=$DIST
@@ -97,7 +106,8 @@ on() {
 	esac
 }
 
-# is_kept TABLE: of this commit, digest and device. A commit with changes does not say which.
+# is_kept TABLE: true if the stored result is of this commit, digest and device. A commit with
+# uncommitted changes does not identify its source, so its results never match.
 is_kept() {
 	[ -z "${FORCE:-}" ] && [ -f "$results/$1.about" ] || return 1
 	case $commit in *-dirty) return 1 ;; esac
@@ -110,10 +120,10 @@ last_lines() {
 	tail -n 5 "$tmp/out" | cut -c 1-300 >&2
 }
 
-# measure TABLE: keeps what its line prints, if it succeeds.
+# measure TABLE: runs the table's command line and stores its output if it succeeds.
 measure() {
 	kind=$(of "$1" 2) limit_s=${ROW_LIMIT:-$(of "$1" 3)} needs=$(of "$1" 4) line=$(of "$1" 5)
-	[ -z "${FILTER:-}" ] || line="FILTER='$FILTER' $line" # not the whole: hw.sh reads it
+	[ -z "${FILTER:-}" ] || line="FILTER='$FILTER' $line" # hw.sh tests only this part
 	[ -z "${SEED:-}" ] || line="SEED=$SEED $line"
 	on "$1"
 	if lacks "$needs"; then
@@ -137,7 +147,8 @@ measure() {
 	fi
 	echo "== $1: $line" >&2
 	since=$(date +%s) status=0
-	# A line that was ended finds its own files again, at the same commit, forms and device.
+	# A command line that was interrupted finds its own files again if commit, forms and device
+	# are the same.
 	keep=$(mkdir -p "$results/.part/$1" && cd "$results/.part/$1" && pwd)
 	if [ -n "${FORCE:-}" ] || ! echo "$commit $digest $device $line" | cmp -s - "$keep/.of"; then
 		rm -rf "$keep"
@@ -177,8 +188,8 @@ measure() {
 		;;
 	*)
 		failed="$failed $1"
-		# Tests that fail are a result. And a few runs of many may have failed: then it is whole, says how many, and
-		# so does its table.
+		# Failed tests are a result. A JSON result with a few failed runs is complete, too:
+		# it states how many failed, and so does its table.
 		if [ "$kind" != test ] && { [ "$kind" != json ] || ! python3 "$root/bench/render.py" failures "$tmp/out" 2>/dev/null |
 			grep -q '^[1-9]'; }; then
 			last_lines
@@ -193,8 +204,8 @@ measure() {
 	[ "$kind" = json ] || kind=txt
 	cp "$tmp/out" "$results/$1.$kind"
 	cp "$tmp/about" "$results/$1.about"
-	for file in "$tmp/keep/"*; do # TABLE.data.json: raw figures beside what is printed
-		case $file in *.part) continue ;; esac # what a line goes on from, if it is ended
+	for file in "$tmp/keep/"*; do # TABLE.data.json holds the raw figures of the printed result
+		case $file in *.part) continue ;; esac # to continue after an interruption
 		[ ! -f "$file" ] || cp "$file" "$results/"
 	done
 	if [ "$kind" = json ] && command -v python3 >/dev/null; then

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* How long a hand-over takes beyond what it must: the low-priority tenant of that measurement. It
- * launches long grids whose blocks write down when they ran, and afterwards reads the daemon's
- * event log. For each preemption: the blocks that ran when the daemon stored the order, the end of
- * the last of them (the residual), and how much later the last worker was gone.
+/* Measures how much longer a hand-over takes than the running blocks need. This is the low-priority
+ * tenant of that measurement. It launches long grids whose blocks record when they ran, then reads
+ * the daemon's event log. "The order" is the word by which the daemon preempts the launch. For each
+ * preemption the program finds the blocks that ran when the daemon stored the order, the time until
+ * the last of these blocks ended (the residual), and the further time until the last worker left.
  *
- * Clocks: the order is stored by CLOCK_MONOTONIC; blocks and relay by the device's global timer,
- * which follows CLOCK_REALTIME up to a constant. The constant is taken from the preemptions
- * themselves: a relay cannot see an order before it was stored, so the least of (seen - stored) is
- * the constant plus one way over the bus, which --one-way-ns says (half of the round trip).
+ * Clocks: the daemon stamps the order with CLOCK_MONOTONIC. Blocks and the relay use the device's
+ * global timer, which is CLOCK_REALTIME plus a constant. The preemptions themselves give the offset
+ * between the clocks: a relay cannot see an order before it was stored, so the least of (seen -
+ * stored) is the offset plus the one-way latency of the bus. --one-way-ns states this latency (half
+ * of the round trip).
  *
  * Run as: heddle run -p low -- stamps --events FILE ..., beside a high-priority program. */
 #include "gpu.h"
@@ -112,7 +114,7 @@ static void open_grids(const struct settings *s, struct grids *g)
 	wave = gpu_wave(&g->gpu, g->threads);
 	must(cuMemAlloc(&g->times, (size_t)g->blocks * sizeof(struct block_time)), "memory");
 	must(cuMemAlloc(&g->out, (size_t)g->blocks * g->threads * sizeof(float)), "memory");
-	for (int warm = 0; warm < 2; warm++) { /* rounds for a block of the wanted length */
+	for (int warm = 0; warm < 2; warm++) { /* finds rounds for the block's duration */
 		unsigned blocks = wave < g->blocks ? wave : g->blocks;
 		double one, many;
 
@@ -127,7 +129,7 @@ static void open_grids(const struct settings *s, struct grids *g)
 	}
 }
 
-/* Launches until the time is over; every grid's stamps, one behind the other. */
+/* Launches grids until the time is over. Returns the stamps of all grids, in launch order. */
 static struct block_time *run_grids(const struct settings *s, const struct grids *g, size_t *ret_n)
 {
 	uint64_t end = now_ns(CLOCK_MONOTONIC) + (uint64_t)(s->for_ms * 1e6);
@@ -163,7 +165,8 @@ struct order {
 	uint64_t store, seen, drained;
 };
 
-/* Preemptions that drained on the very order that the line speaks of. */
+/* Reads the preemptions whose log line describes the same order that the workers obeyed when they
+ * drained. */
 static struct order *read_orders(const char *path, size_t *ret_n)
 {
 	FILE *f = fopen(path, "r");
@@ -195,7 +198,8 @@ static struct order *read_orders(const char *path, size_t *ret_n)
 	return at;
 }
 
-/* A grid's first and last stamps are near its ends: twenty milliseconds are far more. */
+/* The first and the last stamp of a grid may not be its earliest start and its latest end. They
+ * differ from these by far less than 20 ms. */
 static bool overlaps(const struct block_time *grid, size_t n, uint64_t t)
 {
 	const uint64_t slack = 20000000;
@@ -242,7 +246,7 @@ int main(int argc, char **argv)
 	printf("stamps: ready\n");
 	fflush(stdout);
 	blocks = run_grids(&s, &g, &n_blocks);
-	usleep(300000); /* the log is written behind the decisions */
+	usleep(300000); /* the daemon writes its log some time after each decision */
 	orders = read_orders(s.events, &n_orders);
 	h = calloc(n_orders + 1, sizeof(*h));
 	for (size_t i = 0; i < n_orders; i++) {
@@ -256,7 +260,7 @@ int main(int argc, char **argv)
 		size_t running = 0;
 
 		for (size_t k = 0; k < n_blocks; k++) {
-			/* Whole grids that lie apart are skipped by their spans. */
+			/* Skip a grid that did not run at the time of the order. */
 			if (k % g.blocks == 0 && !overlaps(&blocks[k], g.blocks, store)) {
 				k += g.blocks - 1;
 				continue;

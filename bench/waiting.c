@@ -2,11 +2,11 @@
  * Copyright 2026 The heddle authors */
 
 /* usage: waiting
- * Finds the driver calls that wait for a running kernel, in the same context and in a stream that
- * blocks no other, and whether another thread's launch in a third stream waits with them. If a
- * program's kernel waits for its host, such a call never returns: heddle must not make one that the
- * program does not make. Prints a line for each call, in the order of the table. A kernel that is
- * not told to end does so after ten seconds. */
+ * Finds the driver calls that do not return while a kernel runs in another, non-blocking stream of
+ * the same context. Also finds whether a launch by another thread in a third stream is delayed,
+ * too. If a kernel waits for its host, such a call never returns, so heddle must not make one
+ * unless the program makes it. Prints a line for each call, in the order of the table. The kernel
+ * ends when the host tells it to, or after ten seconds. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -44,7 +44,7 @@ static CUfunction add, of_module, of_library, first, locals;
 static CUdeviceptr memory, freed;
 static void *host;
 
-/* ---- the calls: each uses what the previous calls made ---- */
+/* ---- the calls: each uses the objects that earlier calls created ---- */
 
 static CUresult load_module(void)
 {
@@ -247,7 +247,7 @@ static const struct call {
 	{"cuModuleUnload", unload_module},
 };
 
-/* ---- the calls beside a running kernel ---- */
+/* ---- each call, made while a kernel runs ---- */
 
 struct asked { /* data of a separate thread */
 	CUresult (*fn)(void);

@@ -5,21 +5,22 @@
  * them side by side under heddle run show which tenant had which SMs (tests/e2e/where.awk). Prints
  * a line for each block: launch, block, SM, start and end in ns (by a clock that all tenants share,
  * modulo eleven days), and the hardware block that ran it: %gridid and %warpid of its first warp,
- * which differ between hardware blocks that are on one SM at the same time. Fails unless each block
- * ran exactly once.
+ * which together distinguish the hardware blocks that are on one SM at the same time. Fails unless
+ * each block ran exactly once.
  *
  * where --out FILE [--blocks N] [--threads N] [--shared BYTES] [--loops N] [--us N] [--count N]
  * [--every-ms N] [--guard 0|1] [--asks 0|1] [--until FILE]
  *
- * --until FILE: once the file exists, the remaining blocks of the launch return at once unrecorded,
- * and no further launch follows. Until then the program prints how many blocks have ended. A test
- * thus ends the program as soon as it has seen enough, however fast the machine is.
+ * --until FILE: once the file exists, the remaining blocks of the launch return at once without a
+ * record, and the program launches no more. Until the file exists, the program prints how many
+ * blocks have ended. A test can thus end the program as soon as enough blocks have ended, on a
+ * machine of any speed.
  *
  * --us N: each block lasts at least this long. After its loops it sleeps, which costs the virtual
  * GPU hardly any processor time.
  *
  * --guard 1: the barrier's number is in a register, so that heddle makes the guard form. --asks 1:
- * the same, and the kernel reads the size of its shared memory. */
+ * as --guard 1, and the kernel also reads the size of its shared memory. */
 #include "gpu.h"
 
 #include <stdbool.h>

@@ -17,8 +17,8 @@ import os
 import re
 import sys
 
-# Pairs of a regular expression for a file's path and one that finds the folder or the name of the
-# tests for that file.
+# Pairs of regular expressions. The first matches the path of a changed file; the second matches the
+# folder or the name of the tests to run for that file.
 CONCERNS = [
     (r"^src/(\w+)/", r"^tests/\1/"),
     (r"^src/dev/cpu/", r"^tests/dev/cpu/"),
@@ -76,7 +76,7 @@ def main(build, seconds, changed):
         if not {"full", "hw"} & set(test["suite"]):
             test["uses"] = uses_of(test, programs, root)
             tests.append(test)
-    # A file of tests/ that some tests name concerns only those tests.
+    # If some tests name a changed file of tests/, only those tests run for it.
     used = set().union(*(t["uses"] for t in tests))
     subjects = [
         re.sub(f"(?:{pattern}).*", where, file)

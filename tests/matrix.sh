@@ -61,9 +61,9 @@ what_failed() {
 	done
 }
 
-# once_more DIR ARGUMENT…: reruns failed tests of the suite "timed" alone (tests/meson.build),
-# unless the failure was a wrong result or a sanitizer's report, which timing cannot explain. Shows
-# the output of the first run in any case, and reports tests that passed later.
+# once_more DIR ARGUMENT…: reruns each failed test of the suite "timed" (tests/meson.build) alone,
+# unless it failed by a wrong result or a sanitizer's report, which timing cannot explain. The
+# output of the first run is shown in any case, and tests that pass now are reported.
 once_more() {
 	dir=$1
 	shift

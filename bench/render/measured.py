@@ -12,7 +12,7 @@ import os
 from . import printed
 from .values import load_json, read_file
 
-# SiM's pairs of programs are in two tables.
+# The pairs of programs of the paper SiM are in two tables.
 OTHER_PAIRS = {"share": "share-rest"}
 
 

@@ -204,7 +204,8 @@ class _Panel:
             colour = ("#06c" if name.startswith("heddle-mps") else
                       "#c30" if name.startswith("heddle") else "#333")
             x, y = self._x(part), self._y(ms)
-            # Points may be close: numbers, in two rows, and the names below.
+            # Points may be close together, so each has only a number, alternately above and below
+            # it. A list below the panel gives the names.
             yield f"<circle cx='{x:.1f}' cy='{y:.1f}' r='3.5' fill='{colour}'/>"
             yield (f"<text x='{x:.1f}' y='{y - 6 if number % 2 else y + 14:.1f}' "
                    f"text-anchor='middle'>{number}</text>")

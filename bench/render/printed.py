@@ -49,7 +49,8 @@ def latency(lines):
             rows[f"block-{words[0]}.target-{words[1]}"] = dict(zip(names, map(_number, words)))
     if not rows:
         return rows
-    # p99 at most the target, or a block that is longer, and 8 us
+    # within: rows whose p99 is at most 8 us above the target, or above a block's duration if that
+    # is longer
     within = [r for r in rows.values() if r["p99"] <= max(r["block"], r["target"]) + 8]
     return {**rows, "settings": len(rows), "within": len(within),
             "cost_worst": max(row["ratio"] for row in rows.values()) - 1}
@@ -205,7 +206,7 @@ def _add_sums(line, totals):
     """Adds the "N WORD" parts of a line. Of several words the first counts, but "runs the same" is
     same."""
     if re.match(r"\d+ programs from seed", line):
-        for word in "same", "held", "wrong":  # those that there are none of are not printed
+        for word in "same", "held", "wrong":  # the line omits the words whose count is 0
             totals[word] = 0
     tiers = False
     for part in re.split(r", |; |: ", line):
@@ -213,7 +214,7 @@ def _add_sums(line, totals):
         if not match:
             continue
         word = "same" if "the same" in match[2] else match[2].removeprefix("of them ").split(" ")[0]
-        tiers = tiers or word == "managed"  # how programs can be preempted
+        tiers = tiers or word == "managed"  # from here on, "held" is a tier, not a result
         name = f"tier-{word}" if tiers and word == "held" else word
         totals[name] = totals.get(name, 0) + int(match[1])
 

@@ -77,8 +77,9 @@ class Tests:
 
     def __init__(self, root):
         self.words = set()  # of all files of tests
-        self.quoted = set()  # names, or their beginnings, such as 'cli-'
-        self.parts = set()  # of names; some tests are named after files
+        self.quoted = set()  # test names, and prefixes of test names such as 'cli-'
+        # parts of test names and of file names; some tests are named after files
+        self.parts = set()
         for folder, _, files in os.walk(f"{root}/tests"):
             for name in files:
                 self.parts.update(re.split("[-_.]", name))

@@ -10,7 +10,8 @@ from .measured import paper_class, paper_utilisation
 from .parts import CHECKS, Each, Grid, Rows, Say, Table, Wrong
 from .template import fill, find
 
-# A cell for an arrangement of programs: the turnaround, and in brackets how much better it is.
+# A cell for an arrangement of programs: the turnaround, and in brackets the factor by which it is
+# better.
 HIGH_US = "{noise:~}{high_us:.0f} ({high_speedup:x})"
 ANTT = "{noise:~}{antt:.2f} ({antt_gain:x})"
 STP = "{noise:~}{stp_makespan:.3f} ({antt:.2f})"
@@ -419,7 +420,7 @@ TABLES = {
     "share": _share("Pairs that share SMs (SiM, section 4)"),
     "share-rest": _share("Pairs that share SMs: the other pairs"),
     "splits": SPLITS, "oracle": ORACLE, "merge": MERGE,
-    # Tests on a device. Each result is compared with that of the kernels as they are.
+    # Tests on a device. Each compares a form's result with that of the original kernel.
     "forms": Table(
         "The preemptible forms",
         "Every kernel of `kernels/` runs plain and preemptible, in many shapes: `the same` and 0 "

@@ -7,7 +7,7 @@ from . import page, pictures
 from .kept import Kept
 from .values import Broken, load_json, read_file
 
-LARGE = 100000  # bytes; results that are smaller are kept whole
+LARGE = 100000  # bytes; smaller results are kept whole
 
 
 def drop(name, data):

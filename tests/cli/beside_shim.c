@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* usage: beside_shim FILE.ptx KERNEL: loads a module without the shim, through the driver's own
- * entry points, and launches its kernel (with one pointer parameter) three times through the
- * shim. */
+/* usage: beside_shim FILE.ptx KERNEL: loads a module through the driver's own entry points, so that
+ * the shim does not see it. Then launches its kernel (with one pointer parameter) three times
+ * through the shim. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

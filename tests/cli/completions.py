@@ -148,7 +148,8 @@ def main():
             got = shell.offers(line, wanted)
             behind = got.replace(line, "", 1) if name != "fish" else got
             for w in wanted:
-                # A shell that completes in place prints only the rest of the word.
+                # The terminal output of a shell that completes in place has only the added
+                # characters, not the whole word.
                 if w not in got and not any(w in line_ for line_ in got.splitlines()):
                     print(f"{name}: '{line}' TAB does not offer {w}: {got!r}")
                     wrong += 1

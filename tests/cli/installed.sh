@@ -3,9 +3,9 @@
 # Copyright 2026 The heddle authors
 #
 # usage: installed.sh MESON BUILD SOURCE PREFIX
-# After meson install into a folder, heddle runs from there and from wherever the folder is moved.
-# The unit files name its path below the prefix, and it needs no newer C library than README.md
-# says.
+# After meson install into a folder, heddle must run from there, and from another place to which the
+# folder is moved. The unit files must name heddled's path below the prefix, and heddle must need no
+# newer C library than README.md says.
 set -eu
 meson=$1
 build=$2

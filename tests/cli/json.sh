@@ -4,9 +4,9 @@
 #
 # usage: json.sh BUILD verbs|merge|tasks|orders|demo|bench|share|share_split|share_store|share_oracle|share_predict
 #        [ROUNDS]
-# Every verb's --json is JSON, and each of its keys is in the verb's help. verbs: those that are
-# quick; merge, tasks, orders, demo, bench, share…: these benches, on the virtual GPU, with a check of their
-# results. ROUNDS: of share… (1).
+# The --json output of every verb must be JSON, and the verb's help must describe each of its keys.
+# verbs: runs the quick verbs. The other words run the bench of that name on the virtual GPU and
+# check its results. ROUNDS: number of rounds of share… (1).
 set -eu
 build=$1
 what=$2
@@ -32,7 +32,8 @@ fail() {
 	exit 1
 }
 
-# check STATUS VERB ARG…: runs heddle VERB ARG… --json, which must end with STATUS; VERB may be two words.
+# check STATUS VERB ARG…: runs heddle VERB ARG… --json, which must end with STATUS; VERB may be a
+# group and a verb, such as "bench share".
 # shellcheck disable=SC2086
 check() {
 	want=$1
@@ -44,7 +45,8 @@ check() {
 	is_documented "$verb"
 }
 
-# Notes $dir/json for told_all, which checks once for all outputs that they are JSON with documented keys.
+# Adds $dir/json to the outputs that told_all checks at the end: they must be JSON with documented
+# keys only.
 said=0
 # shellcheck disable=SC2086
 is_documented() {
@@ -61,7 +63,7 @@ told_all() {
 import json, re, sys
 
 def keys(value):
-    # The names in rows of samples are names of arrays, not documented keys.
+    # Rows of samples have array names as keys, which are not documented.
     if isinstance(value, dict) and isinstance(value.get("samples"), list):
         for row in value["samples"]:
             assert row.pop("row") and all(isinstance(v, list) for v in row.values()), row
@@ -86,8 +88,9 @@ for n in range(1, int(sys.argv[2]) + 1):
 END
 }
 
-# in_parts ROWS VERB ARG...: repeated calls with time for one row each and a common file measure all ROWS once.
-# A further call measures nothing and takes its figures from the file.
+# in_parts ROWS VERB ARG...: repeats a call that has time for one row only, with a common results
+# file, until the file has all ROWS rows. No row may be measured twice. A further call must measure
+# nothing and take its figures from the file.
 in_parts() {
 	rows=$1 verb=$2
 	shift 2
@@ -108,7 +111,8 @@ in_parts() {
 	cmp "$dir/json" "$dir/last" || fail "heddle $verb: other figures from the same rows"
 }
 
-# Runs a few tasks: each output is checked, and there is no ratio on the virtual GPU.
+# Runs a few tasks. Every output must be checked, and on the virtual GPU no ratio of times may be
+# printed.
 tasks() {
 	[ -s "$build/kernels/nvcc/narrow.ptx" ] || [ -s "$build/kernels/clang/narrow.ptx" ] || return 0
 	check 0 "bench tasks" --device cpu --tasks 40 --streams 4
@@ -127,7 +131,8 @@ for p in d["programs"]:
     assert [l["streams"] for l in p["launches"]] == [1, 2, 4] and "ratio" not in p, p
 END
 	check 0 "bench tasks" --device cpu --tasks 3 --streams 1 --program matmul --threads 256
-	# The number of tasks is the requested one, also for empty tasks; the default is that of -h.
+	# The output has the requested number of tasks, also for empty tasks. Without --tasks it has
+	# the default that -h states.
 	for tasks in 1 200 ''; do
 		check 0 "bench tasks" --device cpu --program empty ${tasks:+--tasks $tasks}
 		python3 - "$dir/json" "${tasks:-2000}" <<'END'
@@ -149,13 +154,14 @@ legs = d["latency"]["legs_us"]
 assert sorted(legs) == ["begun", "ended", "fenced", "placed", "rest"] and legs["rest"] > 0, d
 assert legs["fenced"] >= 0 and legs["ended"] >= 0 and d["programs"] == [], d
 END
-	# One call for each row: empty tasks, their latency, three programs.
+	# One call for each of five rows: empty tasks, their latency, three programs.
 	in_parts 5 "bench tasks" --device cpu --tasks 3 --streams 1
 	check 2 "bench tasks" --device cpu --threads 130
 	check 2 "bench tasks" --device cpu --streams 33
 }
 
-# Measures two pairs of small kernels; then uses the stored results in another process.
+# Measures two pairs of small kernels. Then another process takes its figures from the stored
+# results.
 merge() {
 	pairs="--device cpu --rounds 1 --points 2 --store $dir/pairs --pairs va+transpose,histogram+histogram"
 	[ -s "$build/kernels/nvcc/va.ptx" ] || [ -s "$build/kernels/clang/va.ptx" ] || return 0
@@ -188,12 +194,13 @@ END
 	# shellcheck disable=SC2086
 	check 0 "bench merge" $pairs --part tuned
 	grep -q '"tuned_summary"' "$dir/json" || fail "nothing tuned: $(cat "$dir/json")"
-	# The overheads of two kernels and of a pair; the first call also measures the kernels alone.
+	# The overheads of two kernels and of a pair. The first call also measures each kernel
+	# alone.
 	in_parts 5 "bench merge" --device cpu --rounds 1 --points 2 --store "$dir/pairs" --pairs va+transpose
 	check 2 "bench merge" --pairs va+nn
 }
 
-# The percentages follow from the printed times, and every order leaves the plain kernel's results.
+# The percentages match the printed times, and every order gives the original kernel's results.
 orders() {
 	[ -s "$build/kernels/nvcc/mm.ptx" ] || [ -s "$build/kernels/clang/mm.ptx" ] || return 0
 	check 0 "bench preempt" --device cpu --part orders --rounds 2
@@ -265,7 +272,7 @@ END
 	printf '%s\n' 'at 0ms join a' 'at 0ms join b' 'at 1ms launch a k blocks=9' >"$dir/t.trace"
 	check 0 sim --trace --policy ffs "$dir/t.trace"
 	check 0 doctor
-	# Errors are only in the JSON result.
+	# With --json, errors are only in the JSON output.
 	for wrong in "1 ps" "1 profile" "1 status" "1 top" "1 set 1 -p low" "2 set x -p low" "2 ps --frob" \
 		"1 ptx+check /nonexistent" "1 sim /nonexistent" "1 exec --grid 1 --block 1 $dir/k.ptx nosuch" \
 		"2 corun -- $dir/k.ptx put --grid 4 --block 32 u32[128]:zero + $dir/k.ptx put --frob" \
@@ -321,20 +328,21 @@ demo() {
 	[ "$(grep -c '"overtook": 1,' "$dir/json")" = 2 ] || fail "high did not end first: $(cat "$dir/json")"
 	[ "$(grep -c '"overtook_unmanaged": 0,' "$dir/json")" = 2 ] || fail "high ended first without heddle"
 	! grep '"put_off": 0,' "$dir/json" || fail "nothing was left for later"
-	# One round is always noise, as -h says, and the picture compares no times of the virtual GPU.
+	# A single round always counts as noise, as -h says. The picture of a virtual GPU's run does
+	# not compare times.
 	[ "$(grep -c '"noise": "' "$dir/json")" = 2 ] || fail "not marked as noise: $(cat "$dir/json")"
 	grep -q 'each panel has its own scale' "$dir/demo.svg" || fail "the picture does not say what it shows"
 	! grep ' ms<' "$dir/demo.svg" || fail "the picture has times of no GPU"
 	"$heddle" demo -h | tr -s '\n ' '  ' | grep -q "panels then have a scale each" || fail "-h does not say it"
 }
 
-# Checks one set of programs for each ratio. How close shares come to weights depends on the machine; the
-# definitions of the figures are checked.
+# Checks one set of programs for each ratio of weights. How close the shares come to the weights
+# depends on the machine, so this checks only that the figures follow their definitions.
 shares() {
 	python3 - "$dir/json" "$load" <<'END'
 import json, sys
 
-quiet = sys.argv[2] == "quiet"  # else other load distorts the times
+quiet = sys.argv[2] == "quiet"  # otherwise other load distorts the times
 d = json.load(open(sys.argv[1]))
 assert [s["ratio"] for s in d["shares"]] == ["1:1", "5:1", "3:2:1", "2:1"], d["shares"]
 assert d["shares_left_out"] == [], d
@@ -355,7 +363,7 @@ assert [s["name"] for s in d["shares_summary"]] == ["1:1", "2:1", "5:1", "3:2:1"
 END
 }
 
-# Recomputes the figures of co-runs from the printed times.
+# Recomputes the figures of programs that ran together from the printed times.
 coruns() {
 	python3 - "$dir/json" <<'END'
 import json, sys
@@ -391,12 +399,12 @@ assert max(a["speedup_mean"] for a in d["summary"] if a["name"] == "heddle") > 1
 END
 }
 
-# The overheads follow from the printed times.
+# Recomputes the overheads from the printed times.
 sliced() {
 	python3 - "$dir/json" "$load" <<'END'
 import json, math, sys
 
-quiet = sys.argv[2] == "quiet"  # else other load distorts the times
+quiet = sys.argv[2] == "quiet"  # otherwise other load distorts the times
 d = json.load(open(sys.argv[1]))
 assert [s["program"] for s in d["slicing"]] == ["cfd", "nn"], d["slicing"]
 for s in d["slicing"]:
@@ -409,12 +417,13 @@ for t, key in zip(d["slicing_summary"], ("preemptible_us", "sliced_us")):
 END
 }
 
-# Checks the printed predictions for held-out sizes of each program in the quick set.
+# Checks the printed predictions for each program of the quick set, at sizes that were not used to
+# fit the model.
 predicted() {
 	python3 - "$dir/json" "$load" <<'END'
 import json, sys
 
-quiet = sys.argv[2] == "quiet"  # else other load distorts the times
+quiet = sys.argv[2] == "quiet"  # otherwise other load distorts the times
 d = json.load(open(sys.argv[1]))
 near = lambda a, b: abs(a - b) < 1e-6 * max(abs(a), abs(b), 1)
 assert [p["program"] for p in d["predict"]] == ["cfd", "nn"], d["predict"]
@@ -424,13 +433,15 @@ for p in d["predict"]:
     for s in p["sizes"]:
         assert near(s["error"], abs(s["predicted_us"] - s["measured_us"]) / s["measured_us"]), s
     assert near(p["error_mean"], sum(errors) / 2) and p["error_worst"] == max(errors), p
-    assert not quiet or p["error_mean"] < 3, p  # the clock is noisy; predictions for unknown sizes would be worse
+    # allows for a noisy clock; wrong predictions would be worse
+    assert not quiet or p["error_mean"] < 3, p
 means = [p["error_mean"] for p in d["predict"]]
 assert near(d["predict_error_mean"], sum(means) / 2) and d["predict_error_worst"] == max(means), d
 END
 }
 
-# With a file of results nothing is measured twice; an incomplete line after a kill is measured again.
+# With a results file nothing is measured twice. If a kill left an incomplete line, that row is
+# measured again.
 resumes() {
 	log=$dir/log
 	part="--device cpu --quick --rounds 1 --part equal --resume $log"
@@ -493,17 +504,18 @@ for a in pair["arrangements"]:
         assert o["makespan_us"] >= max(together) - 1e-3, o
     for key in ("stp_makespan", "stp", "antt"):
         assert near(a[key], geomean([o[key] for o in a["orders"]])), (a, key)
-    # The results of two programs in three orders.
+    # Each of three orders checks the results of both programs.
     assert a["checked"] == (0 if a["name"] == "sequential" else 6 * int(sys.argv[3])), a
 sequential = pair["arrangements"][0]
 assert sequential["stp_makespan"] == 1 and sequential["noise"] is None, sequential
 second = {o["order"]: o for o in sequential["orders"]}["second"]
 assert near(second["first_us"], alone[0] + 0.9 * alone[1]) and near(second["second_us"], alone[1]), second
-assert d["warm_rounds"] == 1 and d["summary_paper"] == [] and pair["class_paper"] is None, d # mm and va are not the paper's
+# mm and va are not the paper's
+assert d["warm_rounds"] == 1 and d["summary_paper"] == [] and pair["class_paper"] is None, d
 assert d["summary_high"] == [] and d["summary_low"] == d["summary"], d
 assert [s["name"] for s in d["summary"]] == names, d["summary"]
 for s, a in zip(d["summary"], pair["arrangements"]):
-    # Noisy results are counted, but are in no mean.
+    # Noisy results are counted, but do not contribute to a mean.
     noise = a["noise"] is not None
     assert s["pairs"] == (not noise) and s["noisy"] == noise, s
     if noise:
@@ -514,7 +526,8 @@ for s, a in zip(d["summary"], pair["arrangements"]):
 END
 }
 
-# The second program launches after the first one's kernel has run for a tenth of its time alone.
+# The second program launches once the first one's kernel has run for a tenth of the time that it
+# needs alone.
 arrivals() {
 	python3 - "$log" $((all == 13 ? 6 : 4)) <<'END'
 import json, statistics, sys
@@ -532,8 +545,9 @@ for row, s in arriving.items():
 END
 }
 
-# The oracle tries fixed divisions that fill an SM. They are measured and checked like the rest, and the figures
-# follow their definition. Stored results are not measured again.
+# The oracle tries every fixed division of an SM between two programs that leaves no room for
+# another block. These divisions are measured and checked like the other arrangements, and the
+# oracle's figures match their definition. Stored results are not measured again.
 share_oracle() {
 	need_programs
 	log=$dir/log
@@ -550,7 +564,7 @@ assert 1 <= len(splits) <= 7, splits
 for s in splits:
     n = s["first_blocks"], s["second_blocks"]
     assert min(n) >= 1 and sum(k * t["threads"] for k, t in zip(n, takes)) <= 2048, s
-    # One more block of either program does not fit.
+    # The SM has no room for one more block of either program.
     for i in range(2):
         more = [k + (j == i) for j, k in enumerate(n)]
         regs = [max(r["workers_registers"], t["registers"]) for r, t in zip(d["programs"], takes)]
@@ -574,12 +588,12 @@ END
 	cmp "$log" "$dir/with-oracle" || fail "measured again"
 }
 
-# Repeats calls with too little time until everything is measured: each call makes progress and measures nothing
-# twice.
+# Repeats calls with too little time until everything is measured. Each call must measure something,
+# and nothing may be measured twice.
 shares_in_parts() {
 	log=$dir/log
-	# Two programs alone, in two arrangements, and together in three orders of each arrangement. (With several
-	# rounds, in full mode: all arrangements.)
+	# Ten rows: two programs alone, each in two arrangements, and both together in three orders
+	# of each arrangement. (With several rounds, in full mode, all arrangements are measured.)
 	names="workers greedy" only="--only workers,greedy" all=10
 	[ "$rounds" = 1 ] || names="unmanaged workers greedy" only='' all=13
 	left=1 calls=0
@@ -612,11 +626,11 @@ assert [a["name"] for a in p["arrangements"]] == ["sequential", "greedy"], p' "$
 	grep -q "line 2 is of another device" "$dir/json" || fail "$(cat "$dir/json")"
 }
 
-# Splits by SM: a pair's first program is the first side, whatever the order of names elsewhere, and the best
-# result is one of the splits.
+# Splits by SM: the first program of a pair gets the first side, even if other options name it
+# second. The best result must be one of the splits.
 share_split() {
 	need_programs
-	# (With several rounds, in full mode: all splits.)
+	# (With several rounds, in full mode, all splits are measured.)
 	splits=whole-25,whole-50,whole-75,mixed-75
 	[ "$rounds" != 1 ] || splits=whole-25,mixed-75
 	check 0 "bench share" --device cpu --pairs va+mm --by-sm --only greedy,$splits --rounds "$rounds" --svg "$dir/share.svg"
@@ -677,7 +691,7 @@ share_store() {
 	kill "$daemon"
 	wait "$daemon" || fail "heddled: $(cat "$dir/log")"
 	daemon=''
-	# (With several rounds, in full mode: all arrangements.)
+	# (With several rounds, in full mode, all arrangements are measured.)
 	names="greedy greedy+profile" only="--only greedy,greedy+profile"
 	[ "$rounds" = 1 ] || names="unmanaged workers $names" only=
 	# shellcheck disable=SC2086
@@ -689,7 +703,7 @@ import json, sys
 d = json.load(open(sys.argv[1]))
 mm, va = d["curves"]
 assert (mm["program"], va["program"], va["curve"]) == ("mm", "va", []), d["curves"]
-# The only launch of mm had as many blocks as fit on an SM, and perhaps fewer at its end.
+# mm was launched once. It had as many blocks on an SM as fit, and perhaps fewer when it ended.
 assert mm["curve"][-1]["of_most"] == 1 and all(c["block_ns"] > 0 for c in mm["curve"]), mm
 END
 }
@@ -714,7 +728,7 @@ refused() {
 
 bench() {
 	need_programs
-	# Reads the load of other programs before the bench adds its own.
+	# Read the machine's load before the bench adds its own.
 	load=$(python3 -c 'import os; print("quiet" if os.getloadavg()[0] <= 2 * os.cpu_count() else "busy")')
 	echo "the machine is $load"
 	check 0 "bench preempt" --device cpu --quick --rounds 1

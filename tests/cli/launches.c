@@ -114,7 +114,7 @@ static CUfunction kernel(const char *name)
 	return fn;
 }
 
-/* Allocates a buffer of small numbers that are integers, both read as int and as float. */
+/* Allocates a buffer whose words are 0x40000000: an integer as an int, and 2.0 as a float. */
 static CUdeviceptr buffer(size_t bytes)
 {
 	CUdeviceptr d;
@@ -197,7 +197,7 @@ static void do_count(void)
 	launch("count", 1, NULL, params);
 }
 
-/* The memory before and after the launch is more than a recording holds. */
+/* The memory before the launch and after it is together more than a recording holds. */
 static void do_half(void)
 {
 	CUdeviceptr p = buffer(HALF_BYTES);

@@ -42,8 +42,8 @@ from_source() {
 		/^```/ { in_block = !in_block; n += in_block; next }
 		in_block { print >(to n) }'
 }
-# from_page PAGE: the same for the formatted page. Formats all blocks as one page, each after a
-# marker line. A block of prose is recognized because it does not begin with a command.
+# from_page PAGE: as from_source, for the formatted page. Formats all blocks as one page, each after
+# a marker line. A block that does not begin with a command is prose.
 from_page() {
 	awk 'BEGIN { printf ".TH X 1\n.SH X\n.nf\n.ad l\n.nh\n" }
 		/^\.nf$/ { on = 1; text = ""; next }

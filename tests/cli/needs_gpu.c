@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A program that the virtual GPU cannot run, judging by its file and its calls. With UNABLE_RUNTIME
- * it has the CUDA runtime linked in: its section, and the private tables that it requests, first
- * the optional ones. Otherwise its fat binary holds only a cubin. With UNABLE_LIBRARY it is a
- * library's function inside(), which the program built with UNABLE_USER calls. Prints the driver's
- * results. */
+/* A program that the virtual GPU cannot run, judging by its file and its calls. Built with
+ * UNABLE_RUNTIME, it looks like a program with the CUDA runtime linked in: it has the runtime's
+ * section and requests the runtime's private tables from the driver, the optional ones before the
+ * required one. Otherwise its fat binary holds only a cubin. Built with UNABLE_LIBRARY, it is a
+ * library with the function inside(), which the program built with UNABLE_USER calls. Prints the
+ * driver's results. */
 #include "dev/cu.h"
 
 #include <dlfcn.h>
@@ -75,7 +76,7 @@ int main(void)
 #ifdef UNABLE_RUNTIME
 	CUresult (*table)(const void **, const CUuuid *) = dlsym(driver, "cuGetExportTable");
 	const void *found;
-	/* Tables of NVRTC and, first requested, of CUDA 13's runtime. */
+	/* Optional tables: one of NVRTC, and the one that CUDA 13's runtime requests first. */
 	CUuuid optional[] = {
 		{{(char)0xda, (char)0x91, 0x51, (char)0xd3, 0x3a, (char)0xe6, (char)0xcc, 0x41,
 			(char)0xa5, (char)0xc0, 0x4f, 0x26, (char)0xd5, 0x33, (char)0xe3, 0x28}},

@@ -3,11 +3,11 @@
 # Copyright 2026 The heddle authors
 #
 # usage: needs_gpu.sh BUILD RUNTIME CUBINS LIBRARY USER
-# Tests two programs that the virtual GPU cannot run, one with the CUDA runtime linked in and one
-# with cubins but no PTX, and a library with the CUDA runtime linked in, which Python loads. heddle
-# doctor reports such programs. The driver reports the problem once, when it occurs, and names the
-# file. heddle run does not report it in advance, because many programs never call that code. A
-# driver API program gets no such line.
+# Tests programs that the virtual GPU cannot run: RUNTIME has the CUDA runtime linked in, CUBINS has
+# cubins but no PTX, and LIBRARY is a library with the CUDA runtime linked in, which Python loads.
+# heddle doctor reports such programs in advance. The virtual GPU's driver reports the problem once,
+# when it occurs, and names the file. heddle run does not report it in advance, because many
+# programs never call that code. For a driver API program, none of them prints such a line.
 set -eu
 build=$1 runtime=$(realpath "$2") cubins=$3 library=$(realpath "$4") user=$5
 dir=$(mktemp -d)
@@ -25,8 +25,8 @@ fail() {
 # lines FILE PATTERN: prints how many lines of FILE match.
 lines() { grep -c -e "$2" "$dir/$1" || :; }
 
-# run_it PROGRAM ANSWER AHEAD LATER: the program's output, a pattern of doctor's line, a pattern of
-# the driver's line.
+# run_it PROGRAM OUTPUT DOCTOR DRIVER: runs PROGRAM, which must print OUTPUT. The virtual GPU's
+# driver must print one line that matches DRIVER, and `heddle doctor` one that matches DOCTOR.
 run_it() {
 	heddle run --device cpu -- "$1" >"$dir/out" 2>"$dir/err" || fail "$1: status $?"
 	[ "$(tr '\n' ' ' <"$dir/out")" = "$2 " ] || fail "$1: printed something else than $2"

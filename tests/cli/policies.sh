@@ -78,7 +78,8 @@ refused "$dir/none.so" 'No such file'
 refused "$dir" 'not a regular file'
 
 cp "$so/policy_bad.so" "$dir/bad.so"
-# ends OPTIONS TEXT: the policy must end heddle sim.
+# ends OPTIONS TEXT: with these options the policy crashes, exits or hangs. heddle sim must end with
+# an error that begins with TEXT.
 ends() {
 	status=0
 	timeout 20 "$build/heddle" sim --policy "$dir/bad.so" --policy-options "$1" "$dir/trace" \

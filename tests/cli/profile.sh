@@ -34,7 +34,7 @@ def shape(number=100, floats=1.0):
 
 END_ROW = message(END, b"")
 nan, inf, most = float("nan"), float("inf"), 2**64 - 1
-# Case name, the peer's answer, the expected exit status.
+# Each case: name, the peer's answer, the expected exit status.
 cases = [
     ("nothing", [END_ROW], 0),
     ("a kernel", [kernel(), END_ROW], 0),

@@ -32,8 +32,8 @@ for _ in range(600):
     time.sleep(0.1)
 sys.exit(1)" "$heddle" 2>/dev/null
 }
-# looks_at_one: checks the output about the only program once it has run for most of its life;
-# status 2 if it has not yet.
+# looks_at_one: checks the output about the only program once it has run for at least a quarter of
+# its life. Exits with status 2 if it has not run for so long yet.
 looks_at_one() {
 	python3 - "$heddle" "$(id -un)" <<'END'
 import fcntl, json, os, pty, struct, subprocess, sys, termios
@@ -115,9 +115,9 @@ long() { # NAME PRIORITY
 }
 
 start_daemon --policy hpf
-# A tenant that no command has queried so far. The first query comes when it has run for most of its
-# life. On a busy machine its kernel's form may take long to compile; then the program is restarted
-# and queried later.
+# The first query about a tenant comes when it has run for most of its life so far. On a busy
+# machine its kernel's form may take long to compile. Then the program is restarted and queried
+# later.
 for nap in 0.5 2 8 32; do
 	long alone normal
 	sleep $nap

@@ -7,18 +7,19 @@
 # folder that stands for a checkout, with BUILD installed into a folder that stands for the root.
 # The test fails on a command that is not listed below, and on a listed command that README.md no
 # longer has. Commands that cannot run here have stand-ins on the PATH, which check their arguments:
-#   apt-get      installs nothing
-#   sudo         runs the command unchanged
-#   meson, ninja install and uninstall in the other root. Building is already done. meson test, from
-#                ./run test, only records the call (it would run this test again).
-#                full: they build what ./run dist needs, in a copy of the source
-#   systemctl    checks that the unit and its program exist, and that systemd-analyze verify accepts
-#   it
-#   systemd-sysusers, usermod, getent: use the other root's files; the group must exist before it is
-#   used
-#   docker       checks that all mounted paths exist, and that ./simulation, run with only the
-#   mounts and
-#                variables given, becomes a tenant of the requested priority
+#   apt-get                            installs nothing
+#   sudo                               runs the command unchanged
+#   meson, ninja                       install and uninstall in the other root. Building is already
+#                                      done. meson test, from ./run test, only records the call (it
+#                                      would run this test again). full: they build what ./run dist
+#                                      needs, in a copy of the source
+#   systemctl                          checks that the unit and its program exist, and that
+#                                      systemd-analyze verify accepts it
+#   systemd-sysusers, usermod, getent  use the other root's files; the group must exist before it is
+#                                      used
+#   docker                             checks that all mounted paths exist, and that ./simulation,
+#                                      run with only the mounts and variables given, becomes a
+#                                      tenant of the requested priority
 set -eu
 meson=$1
 build=$2
@@ -207,11 +208,11 @@ env -i PATH="$PATH" HOME="$dir/home" HEDDLE_VGPU="$HEDDLE_VGPU" HEDDLE_DRIVER_LI
 END
 PATH=$stubs:$PATH
 
-# Make a checkout: the source files that ./run reads, and only those build files that it starts. The
+# Make a checkout of the source files. Add only those programs of the build that ./run starts: the
 # build's logs belong to the tests that are running now.
 if [ "$mode" = full ]; then
 	(cd "$source" && {
-		git ls-files -z 2>/dev/null || # used if there is no git, or no git checkout
+		git ls-files -z 2>/dev/null || # find: if there is no git or no checkout
 			find . -name .git -prune -o -path './build*' -prune -o -path ./dist -prune -o -type f -print0
 	} | xargs -0 cp --parents -t "$work") ||
 		fail "the source could not be copied"
@@ -220,8 +221,8 @@ else
 fi
 mkdir -p "$work/build" "$work/examples/rt" "$work/kernels"
 ln -s "$build/heddled" "$build/examples" "$build/build.ninja" "$work/build/"
-# In quick mode cli-json-demo tests the demo itself: the demo that ./run starts here only prints the
-# last lines of one.
+# In quick mode, the `heddle demo` that ./run starts is a stub that prints only the demo's last
+# lines, because cli-json-demo tests the demo itself.
 cat >"$work/build/heddle" <<END
 #!/bin/sh
 if [ "\$*" = demo ] && [ $mode = quick ]; then
@@ -328,7 +329,8 @@ try() {
 		! grep '^heddle' "$dir/out" "$dir/simulation.out" || fail "$command: not under heddle"
 		heddle status --json | grep -q '"preemptions": [1-9]' || fail "$command: nothing was preempted"
 		;;
-	# Appears in two blocks. It shows the low-priority program, which is then ended.
+	# This command is in two blocks. It shows the low-priority program, which this test then
+	# ends.
 	heddle\ ps) ends && says 'low .* \(va\|vecadd\)$' && kill "${pids##* }" ;;
 	docker\ run\ *)
 		before=$(grep -c joins "$dir/heddled.log" || :)

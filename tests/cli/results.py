@@ -151,7 +151,7 @@ body += [[s["name"], str(s["sets"]), f"{s['deviation_mean']:.1f}", f"{s['deviati
          ([f"{s['deviation_mps_mean']:.1f}", f"{s['deviation_mps_worst']:.1f}", f"{100 * s['lost_mps_mean']:+.1f} %",
            f"{100 * s['lost_mps_worst']:+.1f} %", str(s["noisy_mps"])] if under_mps else [])
          for s in shares["shares_summary"]]
-if shares["shares"]:  # else its budget left out all
+if shares["shares"]:  # otherwise the time budget was too short to measure any
     compare("Weighted fairness", ["programs", "weights", "shares", "off", "by heddled", "lost", "sliced: shares", "lost"] +
             (["under MPS: shares", "off", "lost"] if under_mps else []), body)
 
@@ -200,7 +200,7 @@ for label, belongs in (("the paper's", lambda p: paper_class(p) != "-"),
                        ("all", lambda p: True)):
     for name in names:
         of = [a for p in share["pairs"] if belongs(p) for a in p["arrangements"] if a["name"] == name]
-        quiet = [a for a in of if not a["noise"]]  # pairs that are noise are in no mean
+        quiet = [a for a in of if not a["noise"]]  # noisy pairs do not contribute to a mean
         stp = [a["stp_makespan"] for a in quiet]
         if of:
             body.append([label, name, str(len(quiet)), mean(stp), number(max(stp, default=None), "{:.3f}"),

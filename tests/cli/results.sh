@@ -3,9 +3,10 @@
 # Copyright 2026 The heddle authors
 #
 # usage: results.sh BUILD SOURCE
-# Tables that bench/results.sh makes on the virtual GPU have what their raw files have, their lines run as
-# printed, and what is not of one run, or failed, is said. results.py compares the cells. (That
-# doc/results.md, README.md and doc/status.md are what it renders, tests/style/figures.sh checks.)
+# Tests bench/results.sh on the virtual GPU. The rendered tables must have the values of their raw
+# files (results.py compares the cells), and the command lines must work as printed. The page must
+# say if its tables are of several commits or devices, and if runs failed. (tests/style/figures.sh
+# checks that doc/results.md, README.md and doc/status.md are up to date.)
 set -eu
 build=$1
 source=$2
@@ -25,16 +26,18 @@ fail() {
 script=$source/bench/results.sh
 export PAGE="$dir/page.md" HEDDLE_VGPU="results-$$" XDG_CACHE_HOME="$dir/cache"
 
-# Of what is kept in results/, page.md (BLESS=1 rewrites it): tables that take too long to be made here.
+# Renders the stored results in results/: tables that take too long to measure here. The output must
+# be page.md (BLESS=1 rewrites it).
 export RESULTS="$source/tests/cli/results"
-# These have every table that README.md and doc/status.md name, in the shape in which it is printed: so the names exist.
+# results/ has every table that README.md and doc/status.md refer to, with the keys of real output.
+# So this also checks that the names in these pages exist.
 cp "$source/README.md" "$source/doc/status.md" "$dir/"
 README="$dir/README.md" STATUS="$dir/status.md" sh "$script" render || fail "render of $RESULTS"
 ! grep -n '†<!--' "$dir/README.md" "$dir/status.md" || fail "a page names a table that is not in $RESULTS"
 [ -z "${BLESS-}" ] || cp "$PAGE" "$RESULTS/page.md"
 diff "$RESULTS/page.md" "$PAGE" || fail "what is rendered of $RESULTS"
 
-# A folder as ./run dist makes them.
+# Make a folder with the layout of ./run dist.
 dist=$dir/dist
 mkdir -p "$dist/bin" "$dist/lib/heddle"
 ln -s "$build/heddle" "$build/heddled" "$dist/bin/"
@@ -56,7 +59,7 @@ grep -q "^One commit, $commit, on 1 x" "$PAGE" || fail "not said that it is one 
 grep -qE '^\| managed \| [0-9.]+ \| [0-9.]+ \| right \| [0-9]+ \| [0-9]+ \| - \| - \|$' "$PAGE" || fail "queue: no row"
 grep -qE '^\| managed-log \| [0-9.]+ \| - \| right \| [0-9]+ \| [0-9]+ \| [0-9.]+ \| [0-9.]+ \|$' "$PAGE" || fail "queue: no words"
 
-# Lines as they are printed.
+# The page's command lines work as printed: running one again gives a result of the same shape.
 [ "$(sed '/^### /,$!d' "$PAGE" | grep -c '^    [hsS]')" = 14 ] || fail "fourteen lines"
 line=$(grep '^    heddle .*--part extra' "$PAGE")
 (cd "$source" && PATH="$dist/bin:$PATH" && eval "$line") >"$dir/again" || fail "not as printed: $line"
@@ -68,7 +71,7 @@ def shape(value):
 again, kept = (shape(json.load(open(path))) for path in sys.argv[1:])
 sys.exit(again != kept)' "$dir/again" "$RESULTS/extra.json" || fail "another result"
 
-# Tests, whose failure is a result.
+# The failure of a test is a result, and the page shows it.
 MORE='--part overhead --size small --points 2' sh "$script" "$dist" merge tasks 2>"$dir/log" || fail "$(cat "$dir/log")"
 grep -q '^    heddle bench merge .*--json --part overhead' "$PAGE" || fail "merge: its line"
 grep -qE '^\| bitonic \| [0-9.]+ \|( [-+][0-9.]+ % \|){7}$' "$PAGE" || fail "merge: no row"
@@ -85,7 +88,8 @@ rm -f "$RESULTS"/as-tasks.*
 ! RESULTS='' sh "$script" "$dist" queue 2>"$dir/log" || fail "the virtual GPU's figures in doc/results, and yet"
 grep -q 'DEVICE=cpu wants RESULTS' "$dir/log" || fail "$(cat "$dir/log")"
 
-# A limit; time that is up; what a table needs; and what is kept, unless the tree has changes.
+# A table's time limit, the limit of all together, a missing requirement; and a stored result is not
+# measured again unless the tree has changes.
 ! ROW_LIMIT=1 sh "$script" "$dist" kills 2>"$dir/log" || fail "past its limit, and yet"
 grep -q '^== kills: ended by its limit of 1 s' "$dir/log" || fail "$(cat "$dir/log")"
 FOR=3 sh "$script" "$dist" kills 2>"$dir/log" || fail "$(cat "$dir/log")"
@@ -104,7 +108,7 @@ case $commit in *-dirty) ;; *)
 	;;
 esac
 
-# A line that fails leaves the earlier results.
+# A command line that fails leaves the earlier results in place.
 cp -R "$RESULTS" "$dir/before"
 cp "$PAGE" "$dir/page.before"
 ! FORCE=1 MORE=--frob sh "$script" "$dist" extra 2>"$dir/log" || fail "a line that fails, and yet"
@@ -114,7 +118,8 @@ grep -q 'nosuch is not a table; these are: demo' "$dir/log" || fail "$(cat "$dir
 diff -r "$dir/before" "$RESULTS" || fail "what was kept"
 cmp "$dir/page.before" "$PAGE" || fail "the page"
 
-# The page says so if tables are not of one run, are of no commit, or have failed runs.
+# The page says if its tables are of several commits, if a table is of a commit with uncommitted
+# changes, and if runs failed.
 sed 's/^commit: .*/commit: 0123456789ab-dirty/' "$dir/before/extra.about" >"$RESULTS/extra.about"
 sed 's/"failures": 0/"failures": 3/' "$dir/before/pairs.json" >"$RESULTS/pairs.json"
 sh "$script" render
@@ -122,7 +127,7 @@ grep -q '^\*\*Not of one run\*\*: these tables are of 2 commits, 1 devices' "$PA
 grep -q '^\*\*0123456789ab-dirty\*\* had changes' "$PAGE" || fail "a tree with changes"
 grep -q '^\*\*3 of its runs failed\*\*' "$PAGE" || fail "failures"
 
-# A file that is cut off is no table.
+# A truncated file is not accepted as a table.
 head -n 20 "$dir/before/pairs.json" >"$RESULTS/pairs.json"
 cp "$PAGE" "$dir/page.before"
 ! sh "$script" render 2>"$dir/log" || fail "half a file, and yet"

@@ -4,8 +4,8 @@
 #
 # usage: run_verbose.sh BUILD BESIDE_SHIM
 # Tests the reports of heddle run: with -v, how many launches were managed and why others were not,
-# however the program ends; programs that the shim cannot reach; a priority that is not granted.
-# Runs on the virtual GPU.
+# however the program ends; programs into which the shim cannot be loaded; a priority that is not
+# granted. Runs on the virtual GPU.
 set -eu
 build=$1
 beside_shim=$2
@@ -125,7 +125,7 @@ ends_so() {
 	grep -q '^  launches   1: 1 managed$' "$dir/text.err" || fail "as text: $(cat "$dir/text.err")"
 }
 
-# The report says why a program is not a tenant, if the reason is visible.
+# If heddle can find out why a program is not a tenant, the report says it.
 no_tenant() { # CASE WHY PROGRAM...: CASE is the base name of the output files
 	case=$1 why=$2
 	shift 2
@@ -153,7 +153,7 @@ is_full() {
 	no_tenant full 'heddled refused this program: too many tenants: max_tenants .* the limit$' "$examples/mm" --size trivial
 }
 
-# Programs that the shim cannot reach.
+# Programs into which the shim cannot be loaded.
 reach() { # WORD OPTION...: linker options; WORD: expected in the warning, or "none" for no warning
 	word=$1
 	shift
@@ -183,8 +183,8 @@ cannot_be_reached() {
 	reach none -Wl,--disable-new-dtags,-rpath,/nonexistent
 	rm "$dir/libcuda.so.1"
 	reach none -O0
-	# A library of the program has an RPATH that leads to another libcuda.so.1. First, this
-	# library is the first object that needs the driver.
+	# One of the program's libraries has an RPATH that leads to another libcuda.so.1. In the
+	# first cases this library is the first object that needs the driver.
 	mkdir "$dir/own"
 	cc -shared -fPIC -Wl,-soname,libcuda.so.1 -x c /dev/null -o "$dir/own/libcuda.so.1"
 	with_library() { # C-TEXT OPTION...: builds libmine.so with these linker options
@@ -208,12 +208,12 @@ cannot_be_reached() {
 	with_library 'const char *driver(void) { return "libcuda.so.1"; }' "$rpath"
 	# shellcheck disable=SC2086
 	reach "libmine.so's RPATH leads to $driver" $mine
-	# Here the program itself needs the driver first.
+	# Here the program itself needs the driver, and before the library does.
 	with_library 'int mine;' "$rpath" "$driver"
 	# shellcheck disable=SC2086
 	reach none -Wl,--no-as-needed "$driver" $mine
-	# A library that only another library needs is found by that library's RPATH, and its own
-	# RPATH leads to the driver.
+	# libdeep.so is needed only by libmine.so, so the loader finds it by libmine.so's RPATH.
+	# libdeep.so's RPATH leads to the driver.
 	cc -shared -fPIC "$dir/mine.c" -o "$dir/own/libdeep.so" -Wl,--no-as-needed "$driver"
 	with_library 'int mine;' "$rpath" "$dir/own/libdeep.so" -Wl,-rpath-link,"$dir/own"
 	# shellcheck disable=SC2086

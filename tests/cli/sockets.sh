@@ -55,7 +55,8 @@ refuses() {
 	done
 	n=$((n + 1))
 }
-# all WORDS...: tests every command with the socket that the environment sets.
+# all WORDS...: runs every command with the socket that the environment sets. Each must print the
+# words.
 all() {
 	for command in run ps top status set doctor; do
 		said "$command" "$@"

@@ -163,7 +163,7 @@ def look(verb, argv):
             if not any("results all correct" in line for line in lines):
                 fail(f"demo: no result: {lines}")
         if verb == "demo":
-            continue  # the command takes seconds
+            continue  # too slow to repeat: the command takes seconds
         if verb == "tune" and not re.search(r"\[1/\d+\] first look: sequential.*\[\d+/\d+\] rounds: "
                                             r".*\[\d+/\d+\] again: ", raw, re.S):
             fail(f"tune: no progress: {raw!r}")
@@ -219,7 +219,7 @@ def main():
                                "/nonexistent/x.svg"], 80, {"TERM": "xterm"})
     if status != 1 or "results all correct" in raw or "/nonexistent/x.svg" not in raw:
         fail(f"demo without a picture: {status}: {raw}")
-    # A command that is interrupted in the middle shows the rows that it has.
+    # When a command is interrupted in the middle, it prints the rows that it has measured.
     argv = [HEDDLE, "bench", "preempt", "--device", "cpu", "--part", "overhead", "--rounds", "1"]
     for columns in (80, 40):
         status, raw = on_terminal(argv, columns, {"TERM": "xterm"}, r"\[\d+/32\] overhead nn")

@@ -38,12 +38,12 @@ static struct stage_result made(struct stage_round *at, const struct times *t, u
 struct row {
 	struct times alone, unmanaged, managed;
 	unsigned rounds;
-	const char *noise; /* the expected reason; NULL: no noise */
+	const char *noise; /* the expected reason why the result is noise, or NULL if it is not */
 };
 
 static const struct row rows[] = {
 	{{100, {10, 10, 10}}, {110, {100, 100, 100}}, {120, {20, 20, 20}}, 3, NULL},
-	/* as on a machine with other load: the low-priority program is faster under heddle than
+	/* this machine had other load: the low-priority program is faster under heddle than
 	 * alone */
 	{{270, {35, 35, 35}}, {255, {270, 270, 270}}, {87, {30, 30, 30}}, 3,
 		"ANTT 0.59 cannot be below 1"},
@@ -51,12 +51,12 @@ static const struct row rows[] = {
 	{{100, {20, 20, 20}}, {110, {100, 100, 100}}, {300, {14, 14, 14}}, 3, NULL},
 	{{100, {20, 20, 20}}, {110, {100, 100, 100}}, {60, {30, 30, 30}}, 3,
 		"STP 2.33 cannot be above 2"},
-	/* faster without heddle than alone */
+	/* the programs are faster together without heddle than each alone */
 	{{100, {20, 20, 20}}, {50, {15, 15, 15}}, {110, {25, 25, 25}}, 3,
 		"ANTT 0.62 cannot be below 1"},
 	{{100, {20, 20, 20}}, {60, {30, 30, 30}}, {110, {25, 25, 25}}, 3,
 		"STP 2.33 cannot be above 2"},
-	/* the rounds of each arrangement in turn differ too much */
+	/* in each arrangement in turn, the times of the rounds differ too much */
 	{{100, {10, 10, 12}}, {110, {100, 100, 100}}, {120, {20, 20, 20}}, 3,
 		"rounds differ by 20 %"},
 	{{100, {10, 10, 10}}, {110, {100, 100, 130}}, {120, {20, 20, 20}}, 3,

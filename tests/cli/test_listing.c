@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* Stubs for the only functions of other files that the listing calls. */
+/* Stubs for the functions of other files that the listing calls. */
 void cli_plain(char *text, size_t len)
 {
 }
@@ -63,13 +63,14 @@ static void check(uint32_t share, unsigned columns, const char *head, const char
 			last = line;
 	}
 	assert_string_equal(last, below);
-	/* Under NAME: as much of the C++ name as the width allows. */
+	/* Under NAME is as much of the kernel's C++ name as the width allows. */
 	assert_memory_equal(kernel + strlen(head) - strlen("NAME"), "  ns::sc", 8);
 	strbuf_finish(&out);
 	listing_finish(&l);
 }
 
-/* PREEMPTED stays because README refers to it, and TENANT because heddle set needs the number. */
+/* When columns are omitted, PREEMPTED stays longer than others because README.md refers to it, and
+ * TENANT stays because heddle set needs the number. */
 static void without_shares(void **state)
 {
 	check(UINT32_MAX, 80,

@@ -15,8 +15,9 @@ struct made {
 	double ns[4][LOST_FORMS][ROUNDS];
 };
 
-/* us: loss per preemption in us, temporal and spatial; spread_us: of the rounds, in both
- * directions. Without preemption the managed kernel takes as long as the original one. */
+/* us: loss per preemption in us, with temporal and with spatial preemption. spread_us: the rounds
+ * differ from the mean by up to this much in both directions. Without preemption the managed kernel
+ * takes as long as the original one. */
 static void make(struct made *m, unsigned i, unsigned low, double original_us, const double us[2],
 	unsigned preemptions_a_round, double spread_us)
 {
@@ -48,10 +49,11 @@ static void means(void **state)
 	make(&m, 0, 0, 10000, (double[]){100, 60}, 1, 0);
 	make(&m, 1, 0, 1000, (double[]){300, 100}, 2, 0);
 	make(&m, 2, 3, 5000, (double[]){50, 20}, 1, 0);
-	/* Spatial was never preempted, so this pair does not count in the comparison. */
+	/* In this pair spatial preemption never happened, so the pair does not count in the
+	 * comparison. */
 	make(&m, 3, 3, 5000, (double[]){5000, 20}, 1, 0);
 	m.pair[3].of[LOST_SPATIAL].preemptions = 0;
-	/* The host delayed one round. */
+	/* In one round the host caused a delay. */
 	m.ns[0][LOST_SPATIAL][4] *= 30;
 	assert_int_equal(lost_sum_up(m.pair, 4, &l), 0);
 	assert_int_equal(l.pairs, 3);
@@ -132,8 +134,9 @@ static double noise(void)
 	return (double)(x >> 11) / 9007199254740992.0 * 2 - 1;
 }
 
-/* About nine in ten intervals of nominally 95 % contain the true value (percentiles of few rounds
- * are a bit narrow), and hardly any is far too wide. */
+/* About nine in ten of the intervals, which are nominally of 95 %, contain the true value: an
+ * interval from percentiles of few rounds is a bit too narrow. Hardly any interval is far too
+ * wide. */
 static void coverage(void **state)
 {
 	unsigned holds = 0, below = 0, above = 0;
@@ -158,8 +161,8 @@ static void coverage(void **state)
 	assert_true(below <= 9 && above <= 9);
 }
 
-/* Rounds that differ by more than 10 % are no result, in any form. One round in ten that the host
- * delayed does not matter. */
+/* A pair is noise if the rounds of any form differ by more than 10 %. One delayed round in ten does
+ * not make it noise. */
 static void noisy(void **state)
 {
 	struct made m;

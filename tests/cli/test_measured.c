@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests durations by blocks per SM, computed from heddled's log lines: which launches count, and by
- * which clock. */
+/* Tests the durations of kernels for each number of blocks per SM, as computed from heddled's log:
+ * which launches count, and which clock gives the times. */
 #include "unit.h"
 
 #include "cli/profile/measured.h"
@@ -120,7 +120,7 @@ static struct measured read_all(struct log *l)
 	return m;
 }
 
-/* The duration starts when the device saw the grant. */
+/* A launch's duration starts when the device saw the grant. */
 static void from_the_grant(void **state)
 {
 	double ns[SCHED_PER_SM + 1];
@@ -146,7 +146,8 @@ static void from_the_grant(void **state)
 	measured_finish(&m);
 }
 
-/* If a launch began with its blocks, both times come from the device. */
+/* If a launch's blocks start without waiting for a grant, both its start and its end are by the
+ * device's clock. */
 static void from_its_begin(void **state)
 {
 	struct log l = begin();
@@ -175,13 +176,13 @@ static void disturbed(void **state)
 	word(&l, "shrink", 1, 8);
 	l.now += 1000;
 	finish(&l, 1, l.now - 1000);
-	/* Not all workers left before the grant of SMs. */
+	/* Some workers had not left when the launch was granted SMs. */
 	submit(&l, 1, 2, "a1", 8);
 	of(&l, "arrive", 1, 2, ", \"workers\": 0");
 	word(&l, "grant", 2, 8);
 	l.now += 1000;
 	finish(&l, 2, l.now - 1000);
-	/* The bounds differ between SMs. */
+	/* The number of blocks allowed per SM differs between SMs. */
 	whole_launch(&l, 3, "a1", 9, 1000);
 	/* Two launches run beside each other. */
 	submit(&l, 1, 4, "a1", 8);
@@ -205,7 +206,8 @@ static void disturbed(void **state)
 	measured_finish(&m);
 }
 
-/* Launches with 7 blocks per SM can also have 2 and 5. Launches with 9 obey no bound. */
+/* The guard form of b2, whose 7 blocks fit on an SM, can also run 2 or 5 of them, but not every
+ * number. Of b3, 9 blocks fit, and any number can run. */
 static void guard_form(void **state)
 {
 	struct log l = begin();
@@ -245,7 +247,7 @@ static void one_more(struct measured *m, unsigned fit, unsigned n)
 	strbuf_finish(&l.text);
 }
 
-/* If a kernel had two forms, the form of most launches of the last run counts. */
+/* If a kernel had two forms, the one that had most launches in the last run counts. */
 static void two_forms(void **state)
 {
 	struct measured m = {0};

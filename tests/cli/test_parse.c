@@ -55,7 +55,7 @@ static const struct cli_verb start = {
 };
 static const struct cli_verb *const verbs[] = {&weave, &start};
 
-/* Parses words separated by spaces; they stay valid until the next call. */
+/* Parses arguments separated by spaces. They stay valid until the next call. */
 static int parse(struct cli *c, const struct cli_verb *verb, const char *line)
 {
 	static char text[256], *argv[32], *operands[33];
@@ -134,7 +134,7 @@ static void programs(void **state)
 {
 	struct cli c;
 
-	/* Words after the program belong to the program. */
+	/* Arguments after the program's name belong to the program. */
 	assert_int_equal(parse(&c, &start, "-p low prog -p high --json -- x"), 0);
 	assert_string_equal(cli_value(&c, "priority"), "low");
 	assert_false(c.json);
@@ -207,7 +207,8 @@ static void numbers(void **state)
 	assert_int_equal(cli_number(&c, "number", 1, 4, &(uint64_t){0}), CLI_USAGE);
 }
 
-/* Every text that is generated from the table names all its options and words. */
+/* Every text that is generated from the table (help, manual page, completions) names all its
+ * options and their values. */
 static void derived(void **state)
 {
 	static const char *const words[] = {"priority", "number", "verbose", "quiet", "output"};

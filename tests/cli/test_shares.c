@@ -27,8 +27,8 @@ static void make(uint64_t done_ns[ROUNDS], uint64_t every_ns)
 		done_ns[i] = (i + 1) * every_ns;
 }
 
-/* A round in progress counts in proportion to its time. Before the first and after the last round,
- * only whole rounds count. */
+/* At a time within a round, the elapsed fraction of the round counts. The first round counts only
+ * once it has ended, because no earlier end marks its start. */
 static void rounds(void **state)
 {
 	const uint64_t done[] = {100, 200, 400};
@@ -76,8 +76,9 @@ static void weights(void **state)
 	near(shares_deviation((double[]){0.5, 1.0 / 3, 1.0 / 6}, weight, 3), 0);
 }
 
-/* One program's rounds are ten times as long as the other's. This does not matter: progress is
- * relative to the program alone. The shares are two thirds and one third of nine tenths. */
+/* One program's rounds are ten times as long as the other's. This does not matter, because a
+ * program's progress is relative to its speed alone. Together they make nine tenths of the progress
+ * that one makes alone; the shares are two thirds and one third of that. */
 static void by_progress(void **state)
 {
 	uint64_t done[2][ROUNDS];
@@ -113,7 +114,7 @@ static void by_progress(void **state)
 	near(s.lost_spread, -1);
 }
 
-/* Three programs, one of which stalls in one window of five; then all stall in one window. */
+/* Of three programs, one stalls in one window of five. Then all stall in one window. */
 static void windows(void **state)
 {
 	uint64_t done[3][ROUNDS];

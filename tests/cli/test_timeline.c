@@ -53,7 +53,7 @@ static unsigned count(const char *text, const char *what)
 	return n;
 }
 
-/* Events of a preemption from 12 to 20 ms of a round, followed by tail. */
+/* Events of a preemption from 12 to 20 ms after the start of a round, followed by tail. */
 static char *events(unsigned round, const char *tail)
 {
 	static char text[512];
@@ -74,8 +74,8 @@ static void median_of_all(void **state)
 	struct stage_result r = made(at, (const unsigned[]){90, 20, 10, 15, 80});
 	char *svg = draw(&r, &r);
 
-	/* 60 ms span the whole width of 686. High priority: waiting from 10 to 25 ms, running to 30
-	 * ms. */
+	/* The picture is 686 wide and spans 60 ms. High priority: waiting from 10 to 25 ms, running
+	 * from 25 to 30 ms. */
 	assert_int_equal(count(svg, "<rect x='264.33' y='34.0' width='171.50'"), 1);
 	assert_int_equal(count(svg, "<rect x='435.83' y='34.0' width='57.17'"), 1);
 	assert_int_equal(count(svg, "stroke-dasharray"), 2);
@@ -92,8 +92,8 @@ static void one_with_a_preemption(void **state)
 
 	m.events = events(2, "");
 	svg = draw(&u, &m);
-	/* Low priority: running to 12 ms, waiting to 20, running to 60. High priority: waiting from
-	 * 10 to 15 ms, running to 20. */
+	/* Low priority: running from 0 to 12 ms, waiting to 20 ms, running to 60 ms. High priority:
+	 * waiting from 10 to 15 ms, running to 20 ms. */
 	assert_int_equal(count(svg, "<rect x='150.00' y='178.0' width='137.20'"), 1);
 	assert_int_equal(count(svg, "<rect x='287.20' y='178.0' width='91.47'"), 1);
 	assert_int_equal(count(svg, "<rect x='378.67' y='178.0' width='457.33'"), 1);

@@ -45,8 +45,8 @@ refuses() {
 	rm -f "$dir/ran"
 }
 
-# Paths for files, for new folders, and for folders that may exist. Not even root can write to them,
-# except to those in `closed`.
+# Paths where a file, a new folder, or a folder that may exist cannot be created. Even root cannot
+# write to them, except to the paths in `closed`.
 files="/nodir/x /proc/x $dir $dir/trace/x"
 stores="/proc/x.db $dir $dir/trace $dir/trace/x.db"
 new="/nodir/x /proc/x $dir $dir/trace $dir/trace/x"
@@ -93,7 +93,7 @@ folder|ptx weave --dump @ -- $spec + $spec
 folder|ptx virtual --dump @ -- $spec
 END
 
-# The default file, in an unwritable folder.
+# The default file, when the current folder is not writable.
 if (cd /proc && timeout 5 "$heddle" demo --device cpu) >"$dir/out" 2>&1 ||
 	! grep -q 'error: heddle-demo.svg: ' "$dir/out"; then
 	echo "heddle demo in /proc:"

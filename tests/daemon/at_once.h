@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs tests that mostly wait and share nothing in parallel, each in its own process, so that the
- * program takes as long as its longest test and not as their sum. */
+/* Runs tests in parallel that mostly wait and share nothing. Each has its own process, so the
+ * program takes as long as its longest test, not as long as all of them one after the other. */
 #ifndef HEDDLE_TESTS_AT_ONCE_H
 #define HEDDLE_TESTS_AT_ONCE_H
 

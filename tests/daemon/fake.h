@@ -32,7 +32,7 @@ struct wire_slot *submit(struct hd *d, struct fake *f, unsigned slot, uint64_t t
 void arrive(const struct wire_page *page, struct wire_slot *w);
 void drain(struct wire_slot *w);
 void finish(struct wire_slot *w);
-/* The launch arrives and ends, and the daemon runs after each step. */
+/* Makes the launch arrive, then end; the daemon runs after each step. */
 void run_through(struct hd *d, struct fake *f, struct wire_slot *w);
 /* Closes the slot as the shim does after it has seen the end. */
 void close_slot(struct hd *d, struct fake *f, struct wire_slot *w);

@@ -239,8 +239,8 @@ void device_drain(const struct daemon *d, struct wire_slot *w)
 {
 	struct wire_status s;
 
-	/* The device obeys quotas once their seq is stored. A reply to a status request shows that
-	 * the daemon's turn that stored both is over. */
+	/* The device obeys quotas only once their word's seq is stored, so the test must wait until
+	 * both are. The daemon answers a status request after the turn in which it stored them. */
 	if (status_of(d, &s) < 0)
 		die("no status");
 	__atomic_store_n(&w->host.drained_seq, w->host.seq, __ATOMIC_RELEASE);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests the core with tenants that outlive their daemon: how the next daemon continues with a page
- * that the previous daemon, the tenant alone and the device have written, interrupted at any
- * moment. */
+/* Tests how a new daemon adopts tenants that outlive their daemon. The page of such a tenant was
+ * last written by the old daemon, by the tenant without a daemon, and by the device, and each may
+ * have been interrupted at any moment. */
 #include "daemon/pages.h"
 #include "fake.h"
 
@@ -77,7 +77,7 @@ static void leave_both(struct two *t)
 	hd_destroy(t->d);
 }
 
-/* The tenants do not write to the page after the daemon's death. */
+/* The tenants wrote nothing to their pages between the old daemon's death and the new one. */
 static void as_it_was_left(void **state)
 {
 	for (int how = 0; how < 4; how++) {
@@ -114,7 +114,7 @@ static void as_it_was_left(void **state)
 		assert_int_equal(allowed(t.l), N_SMS);
 		assert_int_equal(t.l->granted, 1);
 		assert_true(t.l->grow != grow || t.l->host.drains);
-		hd_destroy(t.d); /* leaving the old daemon writes to the tenants' pages again */
+		hd_destroy(t.d); /* only now, because it writes to the tenants' pages again */
 		t.d = d;
 		leave_both(&t);
 	}
@@ -158,8 +158,8 @@ static void after_it_was_alone(void **state)
 	leave_both(&t);
 }
 
-/* The next daemon's begin word differs from its predecessor's, so that a launch that began with the
- * old word is recognized. */
+/* The new daemon's begin word differs from the old daemon's, so that the new one recognizes a
+ * launch that began with the old word. */
 static void words_do_not_repeat(void **state)
 {
 	struct two t = preempted(true);
@@ -177,7 +177,8 @@ static void words_do_not_repeat(void **state)
 		hd_run(d);
 		assert_int_not_equal(t.low.page->begin.seq, 0);
 		assert_int_not_equal(t.low.page->begin.seq, began);
-		/* The daemon stores a word for this launch itself. */
+		/* The launch began with the old word, so the daemon stores a word for this launch
+		 * itself. */
 		w = submit(d, &t.low, 20 + (unsigned)i, 800);
 		w->host.began = began;
 		w->host.arrived = w->gen + 1;
@@ -219,7 +220,8 @@ static void who_it_was(void **state)
 	assert_int_equal(t.low.page->priority, 1);
 	assert_int_equal(t.low.page->left, 0);
 	assert_int_equal(t.low.page->watch, 0);
-	/* Another tenant has the returning tenant's number, or the page claims it. */
+	/* The returning tenant's number belongs to another tenant, or its page has an invalid
+	 * number. */
 	other = join(d, 1, false);
 	assert_int_not_equal(other.t->id, id);
 	for (uint32_t i = 0; i < 3; i++) {
@@ -239,8 +241,8 @@ static void who_it_was(void **state)
 	hd_destroy(d);
 }
 
-/* A daemon was killed while it was storing words. Whatever it left in the page, the next daemon's
- * values replace it. */
+/* A daemon was killed while it was storing words. The next daemon overwrites everything that it
+ * left in the page. */
 static void left_in_the_middle(void **state)
 {
 	struct hd *d = make(NULL), *e;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests the split of L1 cache and shared memory that the daemon tells all tenants to use. */
+/* Tests the carveout, the split of L1 cache and shared memory, that the daemon tells all tenants to
+ * use. */
 #include "../sched/named.h"
 #include "fake.h"
 
@@ -38,8 +39,9 @@ static void is_told(const struct fake *a, const struct fake *b, uint32_t value)
 	assert_int_equal(b->page->carveout, value);
 }
 
-/* The carveout is the whole capacity once two tenants have launched and an SM full of the most
- * demanding launch needs over 32 KiB, including 1 KiB per block that the system takes. */
+/* The daemon requests the whole capacity as shared memory (carveout 100) once two tenants have
+ * launched, and the launch that needs most shared memory needs over 32 KiB for a full SM. This
+ * includes the 1 KiB that CUDA reserves for each block. */
 static void all_have_one(void **state)
 {
 	struct fake a, b;
@@ -69,8 +71,8 @@ static void all_have_one(void **state)
 	hd_destroy(d);
 }
 
-/* Where tenants do not share SMs, and under a policy that measures, each kernel keeps the driver's
- * choice. */
+/* The daemon sets no carveout, so each kernel keeps the driver's choice, under a policy where
+ * tenants do not share SMs and under one that measures. */
 static void nobody_is_told(void **state)
 {
 	struct fake a, b;

@@ -19,7 +19,7 @@ static void preempts_and_resumes(void **state)
 	struct wire_slot *l, *h;
 	uint32_t seq;
 
-	assert_int_equal(low.page->watch, 0); /* alone, so it need not kick */
+	assert_int_equal(low.page->watch, 0); /* alone, so it need not wake the daemon by a kick */
 	l = submit(d, &low, 0, 800);
 	assert_int_equal(hd_run(d), UINT64_MAX);
 	arrive(low.page, l);
@@ -63,7 +63,7 @@ static void preempts_and_resumes(void **state)
 	assert_int_equal(h->state, WIRE_SLOT_FREE);
 	leave(d, &high);
 	assert_int_equal(low.page->watch, 0);
-	/* the daemon still looks again because of the recent events */
+	/* after these events the daemon still runs periodically for a while */
 	assert_true(hd_run(d) < 100 * MS);
 	now += 2000 * MS;
 	assert_int_equal(hd_run(d), UINT64_MAX);
@@ -72,8 +72,8 @@ static void preempts_and_resumes(void **state)
 	hd_destroy(d);
 }
 
-/* SMs that were pinned before a decision stay with the tenant, and the daemon confirms this to the
- * tenant. */
+/* While a tenant is pinned (its page's `pin` is odd), the daemon preempts no launch of the tenant.
+ * It confirms each value of `pin` in `pinned`. */
 static void pinned(void **state)
 {
 	struct hd *d = make(NULL);
@@ -101,7 +101,7 @@ static void pinned(void **state)
 	assert_int_equal(low.page->pinned, 2);
 	assert_int_equal(allowed(l), 0);
 	assert_int_equal(l->granted, 0);
-	/* The pin takes effect from the next decision on. */
+	/* A pin does not undo a preemption that was already decided. */
 	low.page->pin = 3;
 	hd_run(d);
 	assert_int_equal(low.page->pinned, 3);
@@ -119,8 +119,9 @@ static void pinned(void **state)
 	hd_destroy(d);
 }
 
-/* A launch that arrives while its tenant is held reads quota 0 and leaves; this needs no word.
- * Granting it SMs needs one. */
+/* A launch that arrives while its tenant is held obeys the tenant's begin word (quota 0) and
+ * leaves, so the daemon stores no word for the launch itself. To grant it SMs, the daemon stores
+ * one. */
 static void held_at_start(void **state)
 {
 	struct hd *d = make(NULL);
@@ -139,7 +140,7 @@ static void held_at_start(void **state)
 	l = submit(d, &low, 3, 80);
 	next = submit(d, &low, 4, 80);
 	hd_run(d);
-	assert_int_equal(l->granted, 1); /* no drain was reported yet */
+	assert_int_equal(l->granted, 1); /* it has not reported a drain yet */
 	arrive(low.page, l);
 	drain(l);
 	hd_run(d);
@@ -153,9 +154,11 @@ static void held_at_start(void **state)
 	assert_int_equal(l->granted, 1);
 	assert_int_equal(allowed(l), 4);
 	assert_int_equal(low.page->begin.seq, 0);
-	assert_int_equal(next->host.seq, 0); /* the next launch has not arrived */
+	/* no word is stored for a launch that has not arrived */
+	assert_int_equal(next->host.seq, 0);
 	assert_int_equal(wakes, 1);
-	/* If late workers of the first round drain again, the tenant is woken again. */
+	/* If late workers of the first round drain after the grant, the daemon wakes the tenant
+	 * again. */
 	l->host.drains++;
 	hd_run(d);
 	assert_int_equal(wakes, 2);
@@ -164,7 +167,7 @@ static void held_at_start(void **state)
 	hd_destroy(d);
 }
 
-/* With a hundred launches queued behind the running one, a preemption and a grant are still one
+/* With a hundred launches queued behind the running one, a preemption and a grant still take one
  * word each. */
 static void queue_costs_nothing(void **state)
 {
@@ -180,7 +183,7 @@ static void queue_costs_nothing(void **state)
 	hd_run(d);
 	for (int i = 0; i < 10; i++) {
 		now += 2 * MS;
-		/* each time, its workers have returned before the next word */
+		/* the device has noticed the last grant before the next preemption */
 		l[0]->host.seen_ns = now;
 		h = submit(d, &high, 0, 400);
 		hd_run(d);
@@ -192,8 +195,8 @@ static void queue_costs_nothing(void **state)
 	for (unsigned i = 0; i < 100; i++)
 		words += l[i]->host.seq;
 	assert_int_equal(words, 20);
-	/* A launch that ends right after the word was stored, so that the next launch reads the
-	 * word instead, needs no extra word either. */
+	/* A launch ends right after the preempting word was stored for it, and the next launch
+	 * reads its tenant's begin word instead. This takes no additional word either. */
 	h = submit(d, &high, 0, 400);
 	hd_run(d);
 	finish(l[0]);
@@ -211,8 +214,8 @@ static void queue_costs_nothing(void **state)
 	hd_destroy(d);
 }
 
-/* In a long queue, the daemon reads the next few slots each time and those behind them only now and
- * then. */
+/* In a long queue, the daemon reads the next few slots on every turn, and the slots behind them
+ * only now and then. */
 static void next_few(void **state)
 {
 	struct hd *d = make(NULL);
@@ -237,8 +240,9 @@ static void next_few(void **state)
 	hd_destroy(d);
 }
 
-/* The launch began with an outdated word: it gets a word of its own in any case, and new workers if
- * some may have left. */
+/* A launch began with an outdated begin word. The daemon stores a word for the launch itself in any
+ * case. Because some workers may have obeyed the old word and left, it also requests new
+ * workers. */
 static void began_with_old_word(void **state)
 {
 	struct hd *d = make(NULL);
@@ -269,8 +273,8 @@ static void began_with_old_word(void **state)
 	hd_destroy(d);
 }
 
-/* A grant that is withdrawn before the tenant launched any workers: no drain will follow. Then a
- * launch that had drained before the daemon first saw it. */
+/* The daemon withdraws a grant before the tenant has launched workers for it, so it must not wait
+ * for a drain. (The launch had drained before the daemon first saw it.) */
 static void withdrawn(void **state)
 {
 	struct hd *d = make(NULL);
@@ -300,7 +304,8 @@ static void withdrawn(void **state)
 		arrive(high.page, h);
 		hd_run(d);
 	}
-	/* If the revoked launch has workers, the daemon waits until they have left. */
+	/* If the tenant has launched workers for the grant that is withdrawn, the daemon waits
+	 * until they have left. */
 	finish(h);
 	now += MS;
 	hd_run(d);
@@ -359,7 +364,8 @@ static void report_late(struct wire_slot *w)
 	w->host.drains++;
 }
 
-/* The high-priority launch comes and goes; while it is there, launch l has no grant. */
+/* The high-priority launch comes and goes. While it runs, launch l has no grant. If !reported, l
+ * only now reports that it drained by the old begin word. */
 static void preempt_late(struct hd *d, struct fake *high, struct wire_slot *l, bool reported)
 {
 	struct wire_slot *h;
@@ -379,7 +385,8 @@ static void preempt_late(struct hd *d, struct fake *high, struct wire_slot *l, b
 	}
 }
 
-/* The daemon waits for workers that were launched for the grant, whenever the report comes. */
+/* The daemon waits for the workers that were launched for the grant, whether the drain by the begin
+ * word was reported before the grant was withdrawn or after. */
 static void drained_late(void **state)
 {
 	for (int reported = 0; reported < 2; reported++) {
@@ -404,8 +411,8 @@ static void drained_late(void **state)
 	}
 }
 
-/* If the grant had no workers, the drain report means that none is left, although it names an old
- * word. */
+/* If the tenant launched no workers for the grant, the report of the drain by the old begin word
+ * means that no worker is left. */
 static void drained_late_unanswered(void **state)
 {
 	struct hd *d = make(NULL);
@@ -430,7 +437,7 @@ static void opaque_holds(void **state)
 	hd_run(d);
 	high.page->opaque_submitted = 3;
 	hd_kicked(d, high.t);
-	/* The kick itself revokes the SMs, before anything else is read. */
+	/* The kick revokes the SMs at once, before the daemon's next turn. */
 	assert_int_equal(allowed(l), 0);
 	hd_run(d);
 	assert_int_equal(low.page->hold, 1);
@@ -452,8 +459,8 @@ static void opaque_holds(void **state)
 	hd_destroy(d);
 }
 
-/* A held or preempted tenant sees regular signs of life from the daemon; other tenants cost no time
- * for this. */
+/* A held or preempted tenant sees regular signs of life from the daemon. If no tenant is held or
+ * preempted, the daemon does not wake up for this. */
 static void signs_of_life(void **state)
 {
 	struct hd *d = make(NULL);
@@ -465,7 +472,7 @@ static void signs_of_life(void **state)
 	h = submit(d, &high, 0, 400);
 	hd_run(d);
 	arrive(high.page, h);
-	/* A hold is never stored next to an outdated sign of life. */
+	/* When the daemon stores a hold, it also renews the sign of life. */
 	assert_int_equal(low.page->hold, 1);
 	assert_int_equal(low.page->alive_ms, (uint32_t)(now / MS));
 	for (int i = 0; i < 2000; i++) {
@@ -486,7 +493,8 @@ static void signs_of_life(void **state)
 	hd_destroy(d);
 }
 
-/* The daemon learns the duration of a launch even if it only sees the slot after it was closed. */
+/* The daemon learns the duration of a launch even if it first sees the slot after the tenant has
+ * closed it. */
 static void learns_from_closed(void **state)
 {
 	struct hd *d = make(NULL);
@@ -526,7 +534,7 @@ static void end_seen_late(void **state)
 	arrive(low.page, l);
 	hd_run(d);
 	now += 5 * MS;
-	/* h gives up some SMs, so the daemon measures its time itself */
+	/* l gives up some SMs to h, so the daemon measures l's time itself */
 	h = submit(d, &high, 1, 2);
 	arrive(high.page, h);
 	hd_run(d);

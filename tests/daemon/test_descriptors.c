@@ -294,7 +294,8 @@ static void send_fds(int sock, enum message what, int fd, unsigned n)
 		return; /* heddled has closed the socket */
 }
 
-/* A tenant changes the descriptors that it received in every possible way. */
+/* A tenant does everything that it can to the descriptors that it received from heddled: it changes
+ * flags, takes locks, seeks, adds seals, and fills the eventfds. */
 static void abuse_tenant(const struct daemon *d)
 {
 	struct wire_hello h = tenant_hello(0);
@@ -322,8 +323,8 @@ static void abuse_tenant(const struct daemon *d)
 	tenant_leave(&t);
 }
 
-/* Sends one kind in every message. Never closes the descriptor: that could block this process,
- * too. */
+/* Sends one kind of descriptor in every message. Never closes the descriptor, because that could
+ * block this process, too. */
 static void attack_with(const struct daemon *d, enum kind k, unsigned round)
 {
 	for (enum message m = 0; m < MESSAGES; m++) {

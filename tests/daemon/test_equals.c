@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Tests the daemon's core with tenants of equal priority: when it polls for the next launch, and
- * that it knows the progress of running launches by then. */
+ * that it reads the progress of running launches before it decides. */
 #include "unit.h"
 
 #include "daemon/pages.h"
@@ -18,7 +18,7 @@ static void next_may_preempt(void **state)
 	struct hd_config c = d->config;
 	struct wire_slot *w;
 
-	assert_false(hd_may_preempt(d)); /* equals that have never had work */
+	assert_false(hd_may_preempt(d)); /* two equals that have never had work */
 	w = submit(d, &a, 0, 800);
 	hd_run(d);
 	assert_false(hd_may_preempt(d)); /* only one of the equals has work */
@@ -69,7 +69,8 @@ static void both_end(
 	close_slot(d, b, h);
 }
 
-/* heddled reads the progress of a launch that runs alone before it decides on a new one. */
+/* heddled reads the progress of a launch that runs alone before it decides on a new one. A launch
+ * that has nearly ended keeps the device. */
 static void nearly_through(void **state)
 {
 	struct hd *d = make(NULL);
@@ -98,7 +99,7 @@ static void nearly_through(void **state)
 	assert_int_equal(allowed(l), 4);
 	assert_int_equal(l->host.seq, 0);
 	assert_int_equal(b.page->begin.quota[0], 0);
-	/* A launch that would take longer than the new one makes room for it. */
+	/* A launch that still needs longer than the new one makes room for it. */
 	now += 1 * MS;
 	finish(l);
 	arrive(b.page, h);
@@ -116,7 +117,8 @@ static void nearly_through(void **state)
 	hd_destroy(d);
 }
 
-/* Where waking a thread is slow, heddled tells a tenant to poll while its launch is held. */
+/* On a machine where waking a thread is slow, heddled tells a tenant to poll while its launch is
+ * held. */
 static void looks_out(void **state)
 {
 	struct hd *d = make(NULL);
@@ -204,7 +206,7 @@ static void close_spanned(struct hd *d, struct fake *f, struct wire_slot *w)
 	close_slot(d, f, w);
 }
 
-/* A launch that heddled saw end counts once, whenever the shim closes its slot. */
+/* A launch whose end heddled has seen counts once, whether the shim has closed its slot or not. */
 static void ends_once(void **state)
 {
 	struct hd *d = make(NULL);
@@ -271,7 +273,8 @@ static void times_of_turns(void **state)
 		assert_times(d, &a, 11 * i, 5 * i);
 		assert_times(d, &b, 5 + 6 * i, 0);
 	}
-	/* b's last launch takes longer than the rest of a's, so it waits from the start. */
+	/* b's last launch takes longer than the remaining time of a's launch, so it waits from the
+	 * start. */
 	l->host.finished = 780;
 	h = submit_now(d, &b, 4, 8000);
 	hd_run(d);

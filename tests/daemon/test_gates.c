@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests what the daemon tells launches that wait in their streams (gates), the words that hold for
- * all SMs, and how the daemon learns of copies. */
+/* Tests how the daemon lets launches that wait in their streams begin (gates), words that give all
+ * SMs the same quota, and how copies delay the release of held tenants. */
 #include "fake.h"
 
 #include <string.h>
@@ -94,7 +94,7 @@ static unsigned may_pass(const struct fake *f)
 	uint32_t ended = f->page->opaque_completed;
 	unsigned n = may_begin(f, ended + 1);
 
-	/* Behind a launch that may not begin, none may; nor may any that has already ended. */
+	/* All later launches may begin if the next two may; otherwise none of them may. */
 	for (uint32_t i = 1; i < WIRE_FAR_AHEAD; i *= 2) {
 		if (may_begin(f, ended + 1 + i) != (n != 0 && may_begin(f, ended + 2)))
 			return 3;
@@ -102,7 +102,8 @@ static unsigned may_pass(const struct fake *f)
 	return n + may_begin(f, ended + 2);
 }
 
-/* The tenant's unmanaged launches: `ended` more have ended, and `flying` are in flight. */
+/* Reports that `ended` more unmanaged launches of the tenant have ended, and that `flying` are in
+ * flight. */
 static void goes_on(struct hd *d, struct fake *f, uint32_t ended, uint32_t flying)
 {
 	f->page->opaque_completed += ended;
@@ -130,7 +131,7 @@ static void release(struct hd *d, struct fake *low, struct fake *high)
 
 static void held_back(void **state)
 {
-	/* Includes the points where the numbers, and their differences, wrap around. */
+	/* These include the points where the launch numbers, and their differences, wrap around. */
 	uint32_t starts[] = {0, 0x3ffffffc, 0x7ffffffc, 0xbffffffc, UINT32_MAX - 3};
 
 	for (unsigned i = 0; i < ARRAY_LEN(starts); i++) {
@@ -150,8 +151,8 @@ static void held_back(void **state)
 		assert_int_equal(may_pass(&low), 0);
 		release(d, &low, &high);
 		assert_int_equal(may_pass(&low), 2);
-		/* If the tenant makes progress between two holds, it needs no launch during a
-		 * hold. */
+		/* If launches of the tenant ended since the last hold, no launch may begin during
+		 * the next one. */
 		for (int round = 0; round < 3; round++) {
 			goes_on(d, &low, 1, 3);
 			hold(d, &low, &high);
@@ -165,8 +166,8 @@ static void held_back(void **state)
 	}
 }
 
-/* If no launch ends between holds, the tenant gets one launch in each hold, so that it does not
- * starve. */
+/* If no launch ends between two holds, the tenant may begin one launch in each hold, so that it
+ * does not starve. */
 static void not_starved(void **state)
 {
 	struct hd *d = make(NULL);
@@ -181,9 +182,10 @@ static void not_starved(void **state)
 		assert_int_equal(low.page->allowed, low.page->opaque_completed + 1);
 		assert_int_equal(may_pass(&low), 1);
 		goes_on(d, &low, 1, 3);
-		assert_int_equal(may_pass(&low), 0); /* each hold lets one launch begin */
+		assert_int_equal(may_pass(&low), 0); /* each hold lets only one launch begin */
 		release(d, &low, &high);
-		/* The launch during the hold counts as progress. */
+		/* The launch that ended during the last hold counts as progress, so the next hold
+		 * lets none begin. */
 		hold(d, &low, &high);
 		assert_int_equal(may_pass(&low), 0);
 		release(d, &low, &high);
@@ -193,7 +195,8 @@ static void not_starved(void **state)
 	hd_destroy(d);
 }
 
-/* A tenant with nothing in flight does not starve: launches that come while it is held wait. */
+/* A tenant with nothing in flight when the hold begins cannot starve. The launches that it submits
+ * during the hold wait. */
 static void nothing_to_starve(void **state)
 {
 	struct hd *d = make(NULL);
@@ -234,7 +237,7 @@ static void renewed(void **state)
 
 	for (unsigned i = 0; i < ARRAY_LEN(steps); i++) {
 		for (uint64_t sum = 0; sum < 3ull << 32; sum += steps[i]) {
-			/* The word is renewed at a kick, */
+			/* A kick renews the limit on launches that may begin. */
 			goes_on(d, &low, steps[i], 0);
 			assert_true(far_ahead(&low));
 			assert_true(far_ahead(&high));
@@ -254,8 +257,8 @@ static void renewed(void **state)
 	hd_destroy(d);
 }
 
-/* When another tenant joins, the daemon reads the launches that the first one made unobserved while
- * alone. */
+/* A tenant that is alone submits launches without telling the daemon. When another tenant joins,
+ * the daemon reads their number and renews the limit. */
 static void renewed_for_company(void **state)
 {
 	struct hd *d = make(NULL);
@@ -271,7 +274,7 @@ static void renewed_for_company(void **state)
 	hd_destroy(d);
 }
 
-/* The limit stored for a hold is not mistaken for one that needs renewal. */
+/* While a tenant is held, the daemon does not renew its limit. */
 static void not_renewed_while_held(void **state)
 {
 	struct hd *d = make(NULL);
@@ -364,7 +367,7 @@ static void not_the_same(void **state)
 	hd_destroy(d);
 }
 
-/* A different quota is noticed on any SM. */
+/* A quota that differs from the others is noticed on every SM. */
 static void any_differs(void **state)
 {
 	struct ctl_tenant b = {0};
@@ -382,8 +385,9 @@ static void any_differs(void **state)
 
 /* ---- copies ---- */
 
-/* Returns how long after the high-priority work ended the lower tenants continue. further: delay
- * until it copies again. */
+/* Returns the time in ns from the end of the high-priority work to the release of the lower tenant.
+ * copies: the high-priority tenant has copied just before that end. further: the time in ns after
+ * that end when it copies again, or 0. */
 static uint64_t released_after(
 	struct hd *d, struct fake *low, struct fake *high, bool copies, uint64_t further)
 {
@@ -404,7 +408,9 @@ static uint64_t released_after(
 	return now > idle ? now - US - idle : 0;
 }
 
-/* The tenant copies right after its work each time, so the daemon waits for the copy. */
+/* After two rounds with a copy at the end of the work, the daemon expects further copies: it
+ * releases the lower tenant only 30 us after the last copy. After twenty rounds without a copy it
+ * releases the tenant at once again. */
 static void copies_are_heard_of(void **state)
 {
 	struct hd *d = make(NULL);

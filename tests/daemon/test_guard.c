@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Blocks that each launch may have on each SM. */
+/* Blocks per SM that the policy gives each launch. */
 static uint8_t gives;
 static uint32_t counts_seen;
 
@@ -35,8 +35,8 @@ static void change(struct hd_config *c)
 	c->policy = &policy;
 }
 
-/* Returns an arrived launch with room for 8 blocks per SM, for which the shim offers these
- * counts. */
+/* Returns a launch that has arrived. 8 of its blocks fit on an SM, and its shim says that it can
+ * run with the numbers of blocks per SM in `counts`, a bit mask. */
 static struct wire_slot *launched(struct hd *d, struct fake *f, uint32_t counts)
 {
 	struct wire_slot *w;
@@ -87,7 +87,8 @@ static void believes(void **state)
 	}
 }
 
-/* A change of the count is complete when all blocks have left because of that word. */
+/* When the daemon changes the number of blocks per SM, all blocks of the launch leave. The change
+ * is complete once they have left because of that word. */
 static void changed(void **state)
 {
 	struct hd *d = make(change);
@@ -98,7 +99,8 @@ static void changed(void **state)
 	give(d, 4);
 	assert_int_equal(w->host.quota[3], 4);
 	assert_int_equal(state_of(&f), LAUNCH_SHRINKING);
-	/* A drain for an earlier word with no blocks present is not the answer. */
+	/* A drain that obeyed an earlier word, when no blocks were present, does not complete the
+	 * change. */
 	w->host.drains++;
 	w->host.drained_seq = w->host.seq - 1;
 	give(d, 2);
@@ -115,8 +117,8 @@ static void changed(void **state)
 	hd_destroy(d);
 }
 
-/* The word changes while the launch is off the device: its next grid starts with the new count and
- * does not leave because of it. */
+/* The number of blocks per SM changes while no block of the launch is on the device. The next grid
+ * starts with the new number, so its blocks do not leave because of it. */
 static void away(void **state)
 {
 	struct hd *d = make(change);
@@ -131,7 +133,7 @@ static void away(void **state)
 	give(d, 3);
 	assert_int_equal(w->host.quota[0], 3);
 	assert_int_equal(state_of(&f), LAUNCH_RUNNING);
-	/* The next grid starts with 3. */
+	/* The next grid starts, with 3 blocks per SM. */
 	w->launches = 2;
 	give(d, 5);
 	assert_int_equal(w->host.quota[0], 5);
@@ -140,7 +142,8 @@ static void away(void **state)
 	drain(w);
 	give(d, 7);
 	assert_int_equal(w->host.quota[0], 7);
-	/* The next grid was about to start and starts with the word that it finds. */
+	/* The next grid was launched but has not started when the word changes. It starts with the
+	 * new word. */
 	w->launches = 3;
 	give(d, 2);
 	w->padded = 2;
@@ -150,8 +153,8 @@ static void away(void **state)
 	hd_destroy(d);
 }
 
-/* The tenant saw the drain first and has already launched the next grid: the change is complete all
- * the same. */
+/* The tenant saw the drain before the daemon did, and has already launched the next grid. The
+ * change is complete nevertheless. */
 static void answered(void **state)
 {
 	struct hd *d = make(change);
@@ -167,7 +170,8 @@ static void answered(void **state)
 	hd_run(d);
 	assert_int_equal(state_of(&f), LAUNCH_RUNNING);
 	assert_int_equal(d->n_handovers, handovers + 1);
-	/* A preempted launch whose next grid has not started yet has not left. */
+	/* The tenant has launched a grid that has not started. If the daemon preempts it now, an
+	 * older drain does not count: the launch drains only when this grid has left. */
 	give(d, 0);
 	assert_int_equal(state_of(&f), LAUNCH_DRAINING);
 	w->launches = 3;

@@ -129,7 +129,8 @@ static void floods(void **state)
 	for (int i = 0; i < 200; i++)
 		tenant_leave(&t[i]);
 	assert_true(status_await_tenants(&d, 0));
-	/* Connections of status requests may still be closing, at either count. */
+	/* Connections of status requests may still be closing now, and may have been when `before`
+	 * was counted. */
 	for (int i = 0; i < 3000 && fds_of(d.pid) > before + 3; i++)
 		usleep(10000);
 	assert_true(fds_of(d.pid) <= before + 3); /* a leak would leave hundreds */
@@ -137,8 +138,8 @@ static void floods(void **state)
 	daemon_remove(&d);
 }
 
-/* A tenant keeps its end of the eventfd and writes to it long after its connection is closed. The
- * daemon must not touch the freed tenant, nor another tenant in the same memory. */
+/* A tenant keeps its ends of the eventfds and writes to them long after its connection is closed.
+ * The daemon must change neither the freed tenant nor another tenant in the same memory. */
 static void kicks_after_leaving(void **state)
 {
 	struct daemon d = daemon_start(NULL);
@@ -157,7 +158,7 @@ static void kicks_after_leaving(void **state)
 		assert_true(status_await_tenants(&d, 1));
 		for (int i = 0; i < ROUND; i++)
 			new[i] = tenant_join(&d, 1);
-		/* Changes that the daemon sees only after a kick by these tenants. */
+		/* The daemon sees these changes only after a kick by one of these tenants. */
 		for (int i = 0; i < ROUND; i++)
 			store(&new[i].page->slots[3].state, WIRE_SLOT_CLOSED);
 		for (int i = 0; i < ROUND; i++) {
@@ -212,7 +213,7 @@ static void hands_over(void **state)
 	}
 	printf("kick to store: best of 50 %.1f us\n", (double)best / 1e3);
 	assert_true(slot_await(l, 4));
-	/* A tenant that waits for a message is woken. */
+	/* A tenant that waits for a message gets one and wakes up. */
 	assert_int_equal(wire_recv(low.sock, &woken, sizeof(woken), NULL, 0, NULL), sizeof(woken));
 	assert_int_equal(woken.type, WIRE_WAKE);
 	assert_int_equal(status_of(&d, &s), 0);
@@ -258,7 +259,8 @@ static pid_t victim(const struct daemon *d, enum die_in what, int ready)
 		tenant_kick(&t);
 	}
 	if (what == INHERITED && fork() == 0)
-		what = STATES; /* this child keeps the socket open for a while */
+		/* from here on, the child's only task is to keep the socket open for a while */
+		what = STATES;
 	if (write(ready, "x", 1) < 0)
 		_exit(1);
 	if (what == STATES) {
@@ -270,8 +272,9 @@ static pid_t victim(const struct daemon *d, enum die_in what, int ready)
 		pause();
 }
 
-/* In whatever state a tenant is killed, the other continues at once: long before the victim's grace
- * period ends, or the life of a child that kept its socket. (On an idle machine: within a ms.) */
+/* A tenant is killed in each state. The other tenant must continue at once (on an idle machine:
+ * within a ms), and not only when the victim's grace period ends, or when a child that inherited
+ * the victim's socket ends. */
 static void deaths(void **state)
 {
 	struct daemon d = daemon_start(NULL);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Programs that join one after another share passes of the loop, because a pass reads every tenant.
- * Other events that need a pass get it in the same turn. The server's connections and loop are the
- * real ones; each reading of the clock advances it by the time that the test sets. */
+/* Tests that programs that join one after another share passes. A pass is the part of the loop that
+ * reads every tenant's page. Other events that need a pass get it in the same turn. The server's
+ * connections and loop are the real ones. Whenever the clock is read, it advances by the time that
+ * the test sets. */
 #include "unit.h"
 
 #include "daemon/server.h"
@@ -79,7 +80,8 @@ static uint64_t join_one(struct world *w, unsigned i)
 	assert_int_equal(wire_send(ends[0], &h, NULL, 0), 0);
 	next = turn(w);
 	assert_true(wire_recv(ends[0], msg, sizeof(msg), fds, 3, &n) > 0);
-	assert_int_equal(n, 3); /* welcomed, whether or not there was a pass */
+	/* a welcome with its descriptors, whether or not there was a pass */
+	assert_int_equal(n, 3);
 	for (unsigned k = 0; k < n; k++)
 		close(fds[k]);
 	w->sock[i] = ends[0];
@@ -117,9 +119,10 @@ static void joins_share_passes(void **state)
 		next = join_one(&w, i);
 	before = decisions(&w);
 	print_message("%u joins, %u decisions\n", JOINS, (unsigned)before);
-	/* A join reads the clock half as often as necessary for the next pass to be due. */
+	/* Each reading of the clock advances it, so that about every second join finds a pass
+	 * due. */
 	assert_true(before >= 1 && before <= JOINS * 3 / 4);
-	/* The last joins get their pass soon. */
+	/* The daemon runs the pass for the last joins soon. */
 	assert_true(next <= 10000000);
 	w.now += next;
 	assert_int_equal(loop_turn(&w.s, false, &next), 0);

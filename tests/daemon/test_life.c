@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* If the daemon loses track of a launch, that launch runs natively and the others continue. All
- * that one turn does has one timestamp. */
+/* Tests two properties of the daemon's core. If it loses track of a launch, that launch runs
+ * natively and the others continue. And all actions of one turn have the same timestamp. */
 #include "unit.h"
 
 #include "../sched/strict.h"
@@ -27,7 +27,7 @@ static enum launch_state state_of(const struct fake *f, unsigned slot)
 	return sched_state(f->t->slots[slot].launch);
 }
 
-/* Runs some turns; returns what the daemon logs. */
+/* Runs some turns of the daemon. Returns its log output in ret_text. */
 static void turns(struct hd *d, char *ret_text, size_t size)
 {
 	FILE *log = tmpfile();
@@ -82,7 +82,8 @@ static void stray_runs_natively(void **state)
 			      "running: it runs natively");
 	assert_int_equal(allowed(stray), 4);
 	assert_int_equal(stray->granted, 1);
-	assert_int_equal(stray->grow, grow + 1); /* workers that left are launched again */
+	/* the tenant launches workers again in place of those that left */
+	assert_int_equal(stray->grow, grow + 1);
 	assert_int_equal(wakes, 1);
 	/* The other launch is still preempted and returns when it is its turn. */
 	assert_int_equal(state_of(&low, 1), LAUNCH_DRAINING);
@@ -115,7 +116,8 @@ static void stray_runs_natively(void **state)
 	hd_destroy(d);
 }
 
-/* The launch is lost before it began: it does not wait for its tenant's turn. */
+/* The core loses track of the launch before it began. The launch does not wait for its tenant's
+ * turn. */
 static void stray_before_arrival(void **state)
 {
 	struct hd *d = make(NULL);
@@ -138,7 +140,7 @@ static void stray_before_arrival(void **state)
 	assert_string_equal(text, "");
 	assert_int_equal(state_of(&low, 3), LAUNCH_NATIVE);
 	assert_int_equal(allowed(h), 4);
-	/* The tenant leaves while the launch is still there. */
+	/* The tenant leaves while its launch has not ended. */
 	leave(d, &low);
 	leave(d, &high);
 	hd_destroy(d);
@@ -186,8 +188,9 @@ static void clock_once_a_turn(void **state)
 	assert_int_equal(d->now_ns, l[7]->host.store_ns);
 	arrive(high.page, h);
 	assert_int_equal(reads_of_run(d), 1);
-	/* The end of a hand-over is exact, too: it comes 7 words and a turn after the store, plus
-	 * 20 us and two readings, at the start of the turn and for the drain. */
+	/* The duration of the hand-over is exact, too. Since the first word was stored, the clock
+	 * has advanced by 1 us for each of 7 further words, 1 us for the turn above, 20 us, and 2
+	 * us for the readings at the start of the next turn and for the drain. */
 	now += 20000;
 	drain(l[0]);
 	assert_int_equal(reads_of_run(d), 2);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests how heddled starts, adopts, leaves and ends MPS, with a simulated control program that
- * knows heddled's commands and stays running like the real one. */
+/* Tests how heddled starts MPS, adopts it, leaves it running and ends it. A script simulates MPS's
+ * control program: it knows the commands that heddled sends, and stays running like the real
+ * one. */
 #include "at_once.h"
 #include "harness.h"
 
@@ -16,12 +17,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Files that the script writes: started: process ids of all control daemons; ended: what ended
- * them; clients: its reply; said: the commands it received; server: the id of the server, a process
- * of its own; ready: the server is up. Files that a test creates: deaf: every command fails; alone:
- * no server starts; slow: a server takes a second to start; hangs: no replies until the control
- * daemon is started again; deadlock: no replies from a server until then; unready: the server says
- * that it is starting until then; stuck: the fault stays for ever. */
+/* Files that the script writes:
+ *  started: process ids of all control daemons
+ *  ended: for each control daemon that ended, the reason
+ *  said: the commands that it received
+ *  server: the id of the server, which is a separate process
+ *  ready: the server is up
+ * Files that a test creates:
+ *  clients: the script's answer to a request for the clients
+ *  deaf: every command fails
+ *  alone: no server starts
+ *  slow: a server takes a second to start
+ *  hangs: the control daemon does not answer until it is started again
+ *  deadlock: a server does not answer until the control daemon is started again
+ *  unready: a server says that it is starting until the control daemon is started again
+ *  stuck: after hangs, deadlock or unready, starting the control daemon again is no help */
 static const char control[] =
 	"#!/bin/sh\n"
 	"p=$CUDA_MPS_PIPE_DIRECTORY\n"
@@ -96,7 +106,7 @@ static struct fixture begin(void)
 	return f;
 }
 
-/* Returns the number of lines of the file, and the number in the last line. */
+/* Returns the number of lines in the file. *ret_last is the number in the last line. */
 static unsigned lines(const struct fixture *f, const char *name, int *ret_last)
 {
 	char path[128], line[64];
@@ -191,8 +201,8 @@ static void serves(void **state)
 	end(&f);
 }
 
-/* heddled is killed, or ends with a tenant or another MPS client running: the next heddled adopts
- * MPS. */
+/* heddled is killed, or ends while a tenant or another MPS client runs. MPS stays, and the next
+ * heddled adopts it. */
 static void outlives(void **state)
 {
 	struct fixture f = begin();
@@ -217,13 +227,13 @@ static void outlives(void **state)
 	assert_int_equal(lines(&f, "ended", &pid), 0);
 	assert_int_equal(lines(&f, "started", &pid), 1);
 	assert_int_equal(kill(pid, 0), 0);
-	/* A heddled with MPS off leaves MPS running for the programs that use it, */
+	/* A heddled that is started with MPS off leaves MPS running if programs use it, */
 	d = serving(&f, off);
 	assert_string_equal(mps_of(&d), "off");
 	assert_int_equal(daemon_stop(&d), 0);
 	assert_int_equal(lines(&f, "ended", &(int){0}), 0);
 	assert_int_equal(kill(pid, 0), 0);
-	/* and ends MPS if its clients no longer exist. */
+	/* and ends MPS if no client of it exists any more. */
 	put(f.dir, "clients", "2147483646\n");
 	d = serving(&f, off);
 	assert_true(is_gone(pid));
@@ -281,7 +291,8 @@ static void ends_with_it(void **state)
 	end(&f);
 }
 
-/* The control daemon does not answer. Then the file's process id belongs to another process. */
+/* First the control daemon does not answer. Then the process id in heddled's file belongs to
+ * another process, or is missing or invalid. */
 static void no_such(void **state)
 {
 	struct fixture f = begin();
@@ -321,8 +332,8 @@ static void come_and_go(const struct daemon *d, unsigned n, bool killed)
 	}
 }
 
-/* So many clients were killed that MPS would accept no new ones: heddled starts another MPS once no
- * program uses it. */
+/* So many clients were killed that MPS would accept no new ones. heddled then starts MPS anew as
+ * soon as no program uses it. */
 static void worn(void **state)
 {
 	struct fixture f = begin();
@@ -482,8 +493,8 @@ static unsigned times_said(const struct fixture *f, const char *name, const char
 	return n;
 }
 
-/* never: for tests in which no answer ever comes. brief: for tests in which answers may be late
- * because the machine is busy. */
+/* Short timeouts for MPS's answers. never: for tests in which no answer ever comes. brief: for
+ * tests in which an answer may be late because the machine is busy. */
 static char *never[] = {"--mps", "on", "--set", "mps_answer_ms=100", NULL};
 static char *brief[] = {"--mps", "on", "--set", "mps_answer_ms=400", NULL};
 static char *quick[] = {"--mps", "on", "--set", "mps_answer_ms=1500", NULL};
@@ -538,8 +549,8 @@ static pid_t other_server(const struct fixture *f)
 	return pid;
 }
 
-/* The control daemon or only its server stops answering, or never finishes starting: heddled
- * replaces both, and nothing else. */
+/* The control daemon or only its server stops answering, or the server never finishes starting.
+ * heddled then replaces both, but touches no other user's server. */
 static void stops(void **state)
 {
 	static const char *const how[] = {"hangs", "deadlock", "unready"};
@@ -603,8 +614,8 @@ static void never_answers(void **state)
 	end(&f);
 }
 
-/* A tenant that makes progress keeps its server, however long the server does not answer, until the
- * tenant stalls. */
+/* While a tenant makes progress, heddled does not replace the tenant's MPS server, however long the
+ * server does not answer. It does so once the tenant makes no progress. */
 static void gets_on(void **state)
 {
 	struct fixture f = begin();
@@ -642,7 +653,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(no_server),
 		cmocka_unit_test(never_answers),
 	};
-	/* These tests wait for many answers that never come. */
+	/* These tests mostly wait for answers that never come. */
 	const struct CMUnitTest silent[] = {cmocka_unit_test(stops), cmocka_unit_test(gets_on)};
 
 	if (argc < 2)

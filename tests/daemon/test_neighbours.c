@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests the effect of one tenant on others through the core: it gets at most one user's limits,
- * cannot keep equals waiting for ever, and what it reports about a kernel counts only for its own
- * user. */
+/* Tests through the core what one tenant can do to others. A tenant gets at most one user's limits
+ * and cannot keep equals waiting for ever, and what it reports about a kernel counts only for its
+ * own user. */
 #include "fake.h"
 
 #include <errno.h>
@@ -63,8 +63,8 @@ static void devices_of_a_user(void **state)
 	hd_destroy(d);
 }
 
-/* A launch of a has arrived on all SMs (*ret_at_work). Returns a launch of its equal b that
- * waits. */
+/* Makes a launch of tenant a arrive on all SMs (*ret_at_work). Returns a launch of b, a tenant of
+ * equal priority, that waits. */
 static struct wire_slot *one_waits(
 	struct hd *d, struct fake *a, struct fake *b, struct wire_slot **ret_at_work)
 {
@@ -81,7 +81,7 @@ static struct wire_slot *one_waits(
 	return w;
 }
 
-/* A launch stops reporting progress while an equal that has just arrived waits. */
+/* A launch stops reporting progress while a launch of an equal has just arrived and waits. */
 static void stands_still(void **state)
 {
 	struct hd *d = make(NULL);
@@ -107,7 +107,7 @@ static void stands_still(void **state)
 	arrive(b.page, w);
 	finish(w);
 	close_slot(d, &b, w);
-	/* A stalled launch that stays gets no more turns than one that is gone. */
+	/* A stalled launch that does not leave gets no more turns, as if it were gone, */
 	now += 9000 * MS;
 	hd_run(d);
 	w = submit(d, &b, 0, 400);
@@ -119,7 +119,7 @@ static void stands_still(void **state)
 		hd_run(d);
 		assert_int_equal(w->granted, 1);
 	}
-	/* Until its workers have left. */
+	/* until its workers have left. */
 	drain(l);
 	hd_run(d);
 	now += 1001 * MS;
@@ -137,7 +137,7 @@ static void for_ever(struct hd_config *c)
 	c->still_ns = UINT64_MAX;
 }
 
-/* Even if the stall limit is off, an equal does not wait for ever. */
+/* Even if the stall limit is off, an equal gets its turn. */
 static void stands_still_allowed(void **state)
 {
 	struct hd *d = make(for_ever);
@@ -243,8 +243,8 @@ static void come_and_go(struct hd *d, unsigned times)
 	}
 }
 
-/* A tenant that joins, changes priority and leaves over and over does not fill the log: if its join
- * was not logged, its leave is not either, and one line counts the omitted ones. */
+/* A tenant that joins, changes priority and leaves over and over does not fill the log. If its join
+ * was not logged, neither is its leave; one line counts the omitted lines. */
 static void few_words(void **state)
 {
 	struct hd *d = make(NULL);

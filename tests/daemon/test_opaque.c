@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests the bound on unmanaged work in flight of lower-priority tenants, and when such work is
- * held. */
+/* Tests when the daemon limits the unmanaged work that lower-priority tenants may have in flight,
+ * and when it holds such work. */
 #include "fake.h"
 
 static void opaque_work(struct hd *d, struct fake *f, bool begins)
@@ -15,7 +15,8 @@ static void opaque_work(struct hd *d, struct fake *f, bool begins)
 	hd_run(d);
 }
 
-/* The time in flight is bounded for tenants below one that has work, and for a while afterwards. */
+/* While a higher-priority tenant has work, and for a second afterwards, the unmanaged work of lower
+ * tenants in flight is limited to bound_us. */
 static void bounds(void **state)
 {
 	struct hd *d = make(NULL);
@@ -24,7 +25,7 @@ static void bounds(void **state)
 
 	opaque_work(d, &equal, true);
 	assert_int_equal(low.page->bound_us, 0);
-	assert_int_equal(low.page->follow, 0); /* no tenant's launches delay another's */
+	assert_int_equal(low.page->follow, 0); /* no tenant has a higher priority than another */
 	assert_int_equal(equal.page->follow, 0);
 	assert_int_equal(low.page->hold, 0);
 	high = join(d, 2, true);
@@ -52,7 +53,7 @@ static void bounds(void **state)
 	assert_int_equal(low.page->bound_us, 0);
 	assert_int_equal(low.page->follow, 0);
 	assert_int_equal(hd_run(d), UINT64_MAX);
-	/* The same happens when the last higher-priority tenant leaves. */
+	/* The bound also ends when the last higher-priority tenant leaves. */
 	opaque_work(d, &high, true);
 	assert_int_equal(low.page->bound_us, 1000);
 	leave(d, &high);
@@ -104,8 +105,9 @@ static void not_asked_for_mps(struct hd_config *c)
 	c->opaque_auto = c->mps = true;
 }
 
-/* With default settings, where the device alternates between tenants, unmanaged work of two tenants
- * needs no bound. Managed work must not wait for everything in flight. */
+/* On a GPU without MPS, the device itself alternates between tenants. By default their unmanaged
+ * work is then not limited for the sake of other unmanaged work. It is limited for managed work,
+ * which must not wait for everything in flight. */
 static void turns_are_enough(void **state)
 {
 	struct hd *d = make(not_asked_for);
@@ -129,7 +131,8 @@ static void turns_are_enough(void **state)
 	hd_run(d);
 	now += 500 * MS;
 	opaque_work(d, &high, true);
-	assert_int_equal(low.page->bound_us, 1000); /* more managed work is expected */
+	/* high had managed work a short time ago, and may have more */
+	assert_int_equal(low.page->bound_us, 1000);
 	assert_int_equal(low.page->hold, 0);
 	now += 600 * MS;
 	hd_run(d);
@@ -139,7 +142,8 @@ static void turns_are_enough(void **state)
 	hd_destroy(d);
 }
 
-/* Where the device does not alternate between tenants, the default is a bound. */
+/* Under MPS and on the virtual GPU, the device does not alternate between tenants. By default
+ * unmanaged work is then limited. */
 static void not_side_by_side(void **state)
 {
 	for (int is_cpu = 0; is_cpu < 2; is_cpu++) {

@@ -128,8 +128,8 @@ static void many_of_one_user(void **state)
 		refused = i;
 	}
 	assert_int_equal(refused, 1024);
-	/* The last connection has its answer, so all earlier ones have been accepted; these have no
-	 * answer. */
+	/* The last connection has its answer, so the daemon has accepted all earlier ones. It has
+	 * answered none of these, because they have sent nothing. */
 	for (int i = 0; i < 1000; i++) {
 		fcntl(sock[i], F_SETFL, O_NONBLOCK);
 		assert_int_equal(next_message(sock[i], &none), -EAGAIN);
@@ -158,7 +158,7 @@ static int ask_list(const struct daemon *d)
 	return sock;
 }
 
-/* Each list is two megabytes, and no client reads it. */
+/* Many clients each request a list of two megabytes and do not read it. */
 static void unread(void **state)
 {
 	char *args[] = {"--set", "silence_ms=0", NULL};
@@ -193,8 +193,8 @@ static void unread(void **state)
 	daemon_remove(&d);
 }
 
-/* heddled does not keep an unread answer for ever: what the client did not read in time is
- * dropped. */
+/* heddled does not keep an unread answer for ever: it drops the part that the client did not read
+ * in time. */
 static void never_read(void **state)
 {
 	char *args[] = {"--set", "silence_ms=300", NULL};
@@ -208,7 +208,8 @@ static void never_read(void **state)
 		for (unsigned k = 0; k < WIRE_SLOTS; k++)
 			tenant_submit(&t[i], k, 100);
 	}
-	while (type != WIRE_ROW) { /* otherwise the connection was silent for too long */
+	/* repeat if heddled closed the connection because it was silent for too long */
+	while (type != WIRE_ROW) {
 		struct pollfd p = {.fd = quiet_connect(&d)};
 		struct wire_head q;
 
@@ -244,8 +245,8 @@ static uint64_t cpu_ticks(pid_t pid)
 	return user + system;
 }
 
-/* A client connects and no descriptor is left: the client waits, and the daemon does not spin. The
- * time measured is the daemon's CPU time, which is less on a busy machine. */
+/* A client connects when the daemon has no descriptor left. The client must wait, and the daemon
+ * must not spin. The test measures the daemon's CPU time, which other load can only reduce. */
 static void no_descriptors(void **state)
 {
 	struct daemon d = daemon_start(NULL);
@@ -273,8 +274,8 @@ static void no_descriptors(void **state)
 	daemon_remove(&d);
 }
 
-/* Runs in a child, whose limit the daemon inherits: so few descriptors that it accepts fewer
- * connections, but has what it needs for each of these. */
+/* The daemon inherits a low limit of descriptors from its parent, a child of this test. It must
+ * accept only as many connections as it has all descriptors for. */
 static void few_descriptors(void **state)
 {
 	pid_t pid = fork();
@@ -299,7 +300,7 @@ static void few_descriptors(void **state)
 			if (r != WIRE_WELCOME)
 				break;
 		}
-		/* A further client is refused at once, with this reason. */
+		/* heddled refuses any further client at once. */
 		for (int i = 0; i < 3; i++) {
 			struct wire_hello h = tenant_hello(1);
 			struct tenant more;
@@ -406,7 +407,8 @@ static bool holds(const char *path, const char *text)
 	return n >= 0 && strcmp(have, text) == 0;
 }
 
-/* --socket FILE: whatever FILE is, it stays, unless it is a dead daemon's socket. */
+/* --socket FILE: whatever FILE is, heddled leaves it unchanged, unless it is the socket of a daemon
+ * that no longer runs. */
 static void in_the_way(void **state)
 {
 	char dir[] = "/tmp/heddled-test-XXXXXX", path[64], lock[72], text[512];
@@ -430,8 +432,8 @@ static void in_the_way(void **state)
 	assert_int_equal(try_to_start(path, text, sizeof(text)), 1);
 	assert_int_equal(lstat(path, &st), 0);
 	unlink(path);
-	/* The lock file beside it is a link to elsewhere, a file that would block open(), or
-	 * another user's. */
+	/* The lock file beside the socket is a link to elsewhere, a file that would block open(),
+	 * or another user's. */
 	unlink(lock);
 	assert_int_equal(symlink("/dev/null", lock), 0);
 	assert_int_equal(try_to_start(path, text, sizeof(text)), 1);
@@ -490,7 +492,8 @@ static void signals(void **state)
 	daemon_remove(&d);
 }
 
-/* Started with descriptors 0 to 2 closed, heddled lets no important file take their numbers. */
+/* heddled was started with descriptors 0 to 2 closed. None of its important files may get these
+ * numbers. */
 static void closed_descriptors(void **state)
 {
 	int kept[3];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests shared objects as policies of a running heddled: which files it loads, the notes that it
- * keeps on disk, how it handles a policy that hangs, crashes or returns an invalid plan, and how
- * SIGHUP changes policies. */
+/* Tests shared objects as policies of a running heddled: which files it loads, the notes about
+ * policies that it keeps on disk, how it handles a policy that hangs, crashes or returns an invalid
+ * plan, and how SIGHUP changes policies. */
 #include "at_once.h"
 #include "harness.h"
 
@@ -204,7 +204,7 @@ static void quotas_reach_the_page(void **state)
 	daemon_remove(&d);
 }
 
-/* heddled does not start, reports the reason in one line, and leaves no note. */
+/* heddled must refuse to start, report the reason in one line, and leave no note file. */
 static void expect_refused(const struct place *p, const char *policy, const char *why)
 {
 	configure(p, policy, "");
@@ -342,8 +342,8 @@ static struct tenant back(const struct daemon *d, const struct tenant *was)
 	return t;
 }
 
-/* The next heddled runs without the policy; its tenants return with their running launches. Then
- * the policy is tried again. */
+/* The next heddled runs without the policy, and its tenants return with their running launches.
+ * When the note is removed, SIGHUP loads the policy again. */
 static void goes_on_without(const struct place *p, struct tenant *t, struct wire_slot *w)
 {
 	struct daemon d;
@@ -448,7 +448,8 @@ static void kill_it(struct daemon *d)
 	assert_int_equal(status_await(d->pid), 128 + SIGKILL);
 }
 
-/* A kill is not the policy's fault: the policy is loaded once more, but not a third time. */
+/* If heddled is killed, this is not the policy's fault, so the next heddled loads the policy once
+ * more. After two kills in a row it does not. */
 static void killed(void **state)
 {
 	struct place p = place_make(so_bad);
@@ -482,7 +483,9 @@ static void killed(void **state)
 	daemon_remove(&d);
 }
 
-/* The same in the middle of a call: the kernel may have killed heddled for lack of memory. */
+/* heddled is killed during a call of the policy. This, too, may not be the policy's fault: the
+ * kernel may have killed heddled for lack of memory. The next heddled loads the policy once
+ * more. */
 static void killed_in_a_call(void **state)
 {
 	struct place p = place_make(so_bad);

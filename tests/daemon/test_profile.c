@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests what the daemon learns of kernels from launches, including launches that it never saw
- * running and a tenant's last ones, with any input values, and which users may read it. */
+/* Tests which data about kernels the daemon learns from launches, and which users may read it.
+ * Includes launches that it never saw running, the last ones of a tenant, and invalid values. */
 #include "fake.h"
 
 #include <math.h>
@@ -87,7 +87,7 @@ static void told_to_its_user(void **state)
 	hd_destroy(d);
 }
 
-/* The daemon did not see the launches before the program was gone. */
+/* The program ended before the daemon saw these launches. */
 static void last_launches(void **state)
 {
 	struct hd *d = make(NULL);
@@ -103,7 +103,8 @@ static void last_launches(void **state)
 	t = ask(d, 5);
 	assert_true(t.n_kernels == 1 && t.n_shapes == 2);
 	assert_int_equal(t.kernel.launches, 3);
-	/* Twice the blocks are predicted to take twice the time, from a single launch. */
+	/* A single launch was measured. Twice as many blocks are predicted to take twice as
+	 * long. */
 	assert_int_equal(t.shape.total, 16);
 	assert_in_range(t.shape.predicted_ns, 15 * MS, 17 * MS);
 	assert_true(t.kernel.n_errors == 1 && t.kernel.error_mean < 0.1f);

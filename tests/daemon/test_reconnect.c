@@ -77,7 +77,7 @@ static void to_the_next(void **state)
 	daemon_remove(&e);
 }
 
-/* The daemon is stopped; the tenant takes it for dead and reconnects several times. */
+/* The daemon is stopped by SIGSTOP. The tenant takes it for dead and reconnects several times. */
 static void to_one_that_stood_still(void **state)
 {
 	struct daemon d = daemon_start(NULL);

@@ -103,8 +103,9 @@ static void names(void **state)
 	close(other);
 }
 
-/* Runs gpu_reserve as that user in a child that stays until it is killed; returns its result and
- * the holder. If scope is given, binds that name directly instead, and listens or not. */
+/* Runs gpu_reserve as that user in a child that stays until it is killed. Returns the child's
+ * process id; *ret is gpu_reserve's result and *ret_uid the holder. If scope is given, the child
+ * instead binds the socket name of that scope, and listens on it if `listens`. */
 static pid_t as_user(
 	uid_t user, const char *gpu, const char *scope, bool listens, int *ret, uid_t *ret_uid)
 {
@@ -209,8 +210,8 @@ static void between_users(void **state)
 	int r, fd;
 
 	need_root();
-	/* Of two daemons of one user the first reserves the GPU; two users do not see each
-	 * other's. */
+	/* Of two daemons of one user, the first reserves the GPU. Two users do not see each other's
+	 * reservations. */
 	new_gpu(gpu);
 	first = as_user(SOMEBODY, gpu, NULL, false, &r, &uid);
 	assert_int_equal(r, 0);
@@ -222,8 +223,8 @@ static void between_users(void **state)
 	assert_int_equal(r, 0);
 	end(second);
 	end(first);
-	/* A user that binds another user's name, or the name that was once common to all, blocks no
-	 * one. */
+	/* A user that binds another user's name, or the name that was once common to all users,
+	 * blocks no other user. */
 	for (int listens = 0; listens < 2; listens++) {
 		for (int old = 0; old < 2; old++) {
 			new_gpu(gpu);
@@ -237,7 +238,7 @@ static void between_users(void **state)
 			end(first);
 		}
 	}
-	/* A reservation of that name counts if root or the same user made it. */
+	/* A reservation under SOMEBODY's name counts if root or SOMEBODY made it. */
 	new_gpu(gpu);
 	first = as_user(SOMEBODY, gpu, name, true, &r, &uid);
 	assert_int_equal(r, 0);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* In the daemon's core, a join, a leave, a pass, a kick and a list take time linear in the number
- * of tenants, and with 1,024 tenants a join and a kick take at most a few ms, under each policy.
- * See tests/sched/test_scale.c for how times are compared. */
+/* Tests that the core's time for a join, a leave, a pass over all tenants, a kick and a list is
+ * linear in the number of tenants, and that with 1,024 tenants a join and a kick take at most a few
+ * ms, under each policy. See tests/sched/test_scale.c for how times are compared. */
 #include "sanitized.h"
 #include "unit.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests the core with launches side by side: the SMs that one takes from another and gives back,
- * and the workers that it requests. Virtual time, as in test_core.c. */
+/* Tests the core with launches side by side: the SMs that one launch takes from another and later
+ * gives back, and the workers that the core requests. Time is virtual, as in test_core.c. */
 #include "unit.h"
 
 #include "fake.h"
@@ -17,7 +17,7 @@ static void spatial_gives_back(void **state)
 	hd_run(d);
 	arrive(low.page, l);
 	hd_run(d);
-	h = submit(d, &high, 1, 2); /* with two relays at 2 per SM: 2 SMs */
+	h = submit(d, &high, 1, 2); /* its two blocks and two relays, at 2 per SM, need 2 SMs */
 	hd_run(d);
 	assert_int_equal(allowed(l), 2);
 	assert_int_equal(l->granted, 1);
@@ -31,8 +31,8 @@ static void spatial_gives_back(void **state)
 	hd_destroy(d);
 }
 
-/* The relay's count of present workers shows when those on the revoked SMs have left; this time is
- * a preemption cost, too. */
+/* The relay reports how many workers are present, which shows when those on the revoked SMs have
+ * left. The time until then is a preemption cost, too. */
 static void spatial_cost(void **state)
 {
 	struct hd *d = make(NULL);
@@ -45,17 +45,18 @@ static void spatial_cost(void **state)
 	arrive(low.page, l);
 	hd_run(d);
 	for (int i = 0; i < 3; i++) {
-		l->host.present = i < 2 ? 8 : 4; /* at the end, fewer than there is room for */
+		l->host.present = i < 2 ? 8 : 4; /* in the last round, fewer workers than fit */
 		now += 10 * MS;
 		h = submit(d, &high, 1, 2);
-		assert_int_equal(allowed(l), 2); /* already done by the submission's kick */
+		/* submit has kicked the daemon, which has decided */
+		assert_int_equal(allowed(l), 2);
 		arrive(high.page, h);
 		hd_run(d);
 		now += i ? 80000 : 30000;
 		l->host.present = 6;
 		assert_true(hd_run(d) <= 200000 || i == 2); /* polled often */
 		now += 10000;
-		l->host.present = 5; /* two per SM, plus the relay */
+		l->host.present = 5; /* two per SM on two SMs, plus the relay */
 		hd_run(d);
 		now += MS;
 		l->host.present = 4;
@@ -84,8 +85,8 @@ static uint32_t asked_within(struct hd *d, const struct wire_slot *w, uint64_t n
 	return w->grow - grow;
 }
 
-/* A launch that keeps some SMs got too few workers: the daemon requests more, at growing
- * intervals. */
+/* A launch that keeps some SMs has fewer workers than they can hold. The daemon requests more
+ * workers, at growing intervals. */
 static void spatial_short(void **state)
 {
 	struct hd *d = make(NULL);
@@ -110,18 +111,20 @@ static void spatial_short(void **state)
 	assert_int_equal(asked_within(d, l, 100 * MS), 0); /* almost all SMs */
 	l->host.present = 1;
 	assert_int_equal(asked_within(d, l, MS), 1);
-	l->host.ticket = 799; /* no blocks are left for further workers */
+	l->host.ticket = 799; /* no blocks are left for more workers */
 	assert_int_equal(asked_within(d, l, 100 * MS), 0);
 	l->host.ticket = 700;
 	assert_int_equal(asked_within(d, l, 100 * MS), 4);
-	/* Then every 64 ms: its SMs may be full of another launch's blocks for long. */
+	/* After that it requests workers every 64 ms, because the launch's SMs may stay full of
+	 * another launch's blocks for long. */
 	assert_int_equal(asked_within(d, l, 640 * MS), 10);
 	leave(d, &high);
 	leave(d, &low);
 	hd_destroy(d);
 }
 
-/* Too few workers arrived; when another launch leaves, there may be room for more. */
+/* A launch has too few workers. When another launch leaves, there may be room for more, so the
+ * daemon requests workers again. */
 static void another_has_left(void **state)
 {
 	struct hd *d = make(NULL);
@@ -136,7 +139,7 @@ static void another_has_left(void **state)
 	arrive(high.page, h);
 	arrive(other.page, o);
 	l->host.present = 1;
-	asked_within(d, l, 200 * MS); /* until the daemon requests workers every 64 ms */
+	asked_within(d, l, 200 * MS); /* now the daemon requests workers every 64 ms only */
 	while (!asked_within(d, l, MS))
 		continue;
 	drain(o);
@@ -149,7 +152,8 @@ static void another_has_left(void **state)
 	hd_destroy(d);
 }
 
-/* A launch that arrived before the daemon looked gets no more of the device than others would. */
+/* A launch that arrived before the daemon first saw it gets no more SMs than one that the daemon
+ * saw in time. */
 static void spatial_seen_late(void **state)
 {
 	struct hd *d = make(NULL);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests a low-priority program that is preempted each time before the device has noticed the
- * previous grant. */
+/* Tests a low-priority program that is preempted again and again before the device has noticed the
+ * grant. After some such grants in a row, the daemon protects the next one: a high-priority launch
+ * must wait. */
 #include "fake.h"
 
 #define US 1000ull
@@ -63,8 +64,8 @@ static void notices(struct wire_slot *l)
 	hd_run(d);
 }
 
-/* The first time, the low-priority launch ran; then four grants have no effect, and the fifth one
- * holds. */
+/* The first preemption interrupts a running launch. The next four take back a grant that the device
+ * has not noticed. The fifth such grant is protected. */
 static void bounce(struct wire_slot *l)
 {
 	for (int i = 0; i < 5; i++)
@@ -79,25 +80,25 @@ static void holds_until_it_had_the_device(void **state)
 	begin();
 	l = runs(0);
 	bounce(l);
-	/* The fifth grant holds however long the launch waits for its turn, */
+	/* A protected grant lasts however long the launch waits for its turn on the device, */
 	now += 20 * MS;
 	assert_true(hd_run(d) <= 100 * US);
 	assert_false(comes_and_goes(l));
 	notices(l);
-	/* and for a millisecond after the device has noticed. */
+	/* and for a millisecond after the device has noticed the grant. */
 	now += 900 * US;
 	assert_true(hd_run(d) <= 100 * US);
 	assert_int_equal(allowed(l), 4);
 	now += 100 * US;
 	hd_run(d);
 	assert_true(comes_and_goes(l));
-	/* As long as nothing changes, every second grant holds. */
+	/* Until the launch has run again undisturbed, every second grant is protected. */
 	assert_true(comes_and_goes(l));
 	assert_false(comes_and_goes(l));
 	notices(l);
 	now += MS;
 	hd_run(d);
-	/* The launch makes progress without help again. */
+	/* From now on the device notices each grant, so none is protected. */
 	for (int i = 0; i < 20; i++) {
 		notices(l);
 		assert_true(comes_and_goes(l));
@@ -118,7 +119,7 @@ static void not_for_ever(void **state)
 	end();
 }
 
-/* A launch that makes progress now and then is not protected. */
+/* A launch whose grants are noticed now and then is not protected. */
 static void only_in_a_row(void **state)
 {
 	struct wire_slot *l;
@@ -133,7 +134,7 @@ static void only_in_a_row(void **state)
 	end();
 }
 
-/* A launch that comes to its end is not protected either. */
+/* A tenant whose launches end after a few grants is not protected either. */
 static void not_if_it_ends(void **state)
 {
 	struct wire_slot *l, *h;
@@ -146,8 +147,8 @@ static void not_if_it_ends(void **state)
 		finish(l);
 		hd_run(d);
 		close_slot(d, &low, l);
-		/* The next launch has a grant without effect, too: it arrives while the
-		 * high-priority launch is there. */
+		/* This launch has a grant without effect, too: it arrives while the high-priority
+		 * launch runs. */
 		h = submit(d, &high, 5, 400);
 		hd_run(d);
 		arrive(high.page, h);
@@ -168,7 +169,7 @@ static void not_if_it_ends(void **state)
 	end();
 }
 
-/* Launches behind one that ends meanwhile are protected in the same way, for as long. */
+/* If the protected launch ends, its tenant's next launch is protected for a millisecond. */
 static void the_next_ones_too(void **state)
 {
 	struct wire_slot *l, *next, *h;

@@ -3,17 +3,17 @@
 # Copyright 2026 The heddle authors
 #
 # usage: again.sh WHERE first|killed|stopped [SECONDS]|often [N]
-# heddled ends and starts again while programs continue, on DEVICE (cpu: the virtual GPU; cuda).
-# WHERE is a build folder or the output of ./run dist. MPS (off): on cuda, whether heddled runs MPS,
-# which then outlives it.
+# Tests that programs continue when heddled ends and starts again, on DEVICE (cpu: the virtual GPU;
+# cuda). WHERE is a build folder or the output of ./run dist. MPS (off): on cuda, whether heddled
+# runs MPS, which then outlives it.
 #   first    heddled starts after a program, which becomes its tenant and is suspended for another
-#   killed   heddled is killed while one program is suspended for another: both become tenants of
-#   the next
-#            heddled with their numbers and priorities, including one set meanwhile, and it preempts
-#            again
-#   stopped  the same with SIGSTOP, for at least SECONDS: the suspended program continues meanwhile
-#   often    N times, at random moments (SEED), under programs that launch all the time; all results
-#   are right
+#   killed   heddled is killed while one program is suspended for another. Both become tenants of
+#            the next heddled, with their numbers and their priorities, even one that was set during
+#            their run, and it preempts again
+#   stopped  as killed, but heddled is stopped by SIGSTOP for at least SECONDS; the suspended
+#            program continues in this time
+#   often    heddled is killed N times, at random moments (SEED), under programs that launch all the
+#            time; all results are right
 # shellcheck disable=SC2086 # $large is several words
 set -eu
 where=$1
@@ -104,7 +104,8 @@ killed() {
 	grep -q 'no tenants' "$dir/ps" || fail "tenants are left"
 }
 
-# On a GPU, mm would end before a shell can stop anything.
+# On a GPU, mm would end before a shell script could stop heddled, so a kernel of one second
+# preempts the program.
 stopped() {
 	if [ "$device" = cuda ]; then
 		suspend_one tick --kernel-us 1000000 --every-us 1200000
@@ -120,7 +121,7 @@ stopped() {
 	done
 	kill -CONT "$daemon"
 	await 30 both_are_tenants low || fail "who they were is lost: $("$heddle" ps)"
-	# launches made while heddled was stopped are not preempted
+	# launches that began while heddled was stopped cannot be preempted, so wait for later ones
 	await 60 is_preempted_again || fail "nothing is preempted any more"
 	if [ "$device" = cuda ]; then
 		kill "$high"
@@ -174,7 +175,7 @@ often_killed() {
 		fi
 		await 30 is_known "$high" || fail "restart $n: the disturber is lost"
 	done
-	# Launches made while there was no heddled are not preempted.
+	# Launches that began while no heddled ran cannot be preempted, so check one more program.
 	wait "$low" || fail "the low program, after $n restarts: $?"
 	passed low || fail "wrong result after $n restarts"
 	run low low nn $large --repeat 1 --check each --reference "$dir"

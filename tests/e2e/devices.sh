@@ -4,28 +4,23 @@
 #
 # usage: devices.sh WHERE [apart|together|both|reset|full|late|each|names|shown]...
 # Tests heddled with two devices. WHERE is a build folder or the output of ./run dist.
-#   apart     a low-priority program on the second device, a high-priority one on the first: no
-#   launch is
-#             preempted or held, ps lists both devices, results are right
-#   together  both on the second device: the low-priority program is preempted, its result is right
-#   both      a program on both devices is a tenant on each; on each, the high-priority program
-#   there
-#             preempts it, and none on the other device does; its results are right
-#   reset     the same program resets its second device after each launch there: it stays a tenant
-#   on both
-#             devices, and is preempted on both; its results are right
-#   full      a heddled with room for one tenant: the program is served on one device, runs natively
-#   on
+#   apart     a low-priority program runs on the second device, and a high-priority one on the
+#             first: no launch is preempted or held, ps lists both devices, results are right
+#   together  both run on the second device: the low-priority program is preempted, its result is
+#             right
+#   both      a program on both devices is a tenant on each. On each, it is preempted by the
+#             high-priority program there, and by none on the other device. Its results are right
+#   reset     as both, but the program resets its second device after each launch there
+#   full      heddled has room for one tenant: the program is served on one device, runs natively on
 #             the other, and is told why
 #   late      a program on both devices starts before heddled: it becomes a tenant on both, and
-#   again when
-#             heddled is killed and restarted
-#   each      a heddled for each device: each lists the program only with its own device
+#             again when heddled is killed and restarted
+#   each      there is a heddled for each device: each lists the program only with its own device
 #   names     ps distinguishes two devices with the same name (only on the virtual GPU)
-#   shown     the devices that --device and CUDA_VISIBLE_DEVICES show a program, and the values
-#   refused
-# Without a case: all. DEVICE in the environment: cpu (default), the virtual GPU; cuda, this
-# machine's GPUs.
+#   shown     the devices that --device and CUDA_VISIBLE_DEVICES show a program, and the values that
+#             are refused
+# Without a case, runs all. DEVICE in the environment: cpu (default) is the virtual GPU; cuda is
+# this machine's GPUs.
 set -eu
 where=$1
 shift
@@ -120,17 +115,18 @@ tenant_on() {
 	sed -n "s/.*\"event\": \"join\", \"tenant\": \([0-9]*\),.*\"name\": \"$1\".*\"device\": \"$2\".*/\1/p" "$dir/events"
 }
 
-# tenant_told NUMBER EVENTS LEAST: the log has at least this many of these events for the tenant.
+# tenant_told NUMBER EVENTS LEAST: succeeds if the log has at least LEAST of these events for the
+# tenant.
 tenant_told() {
 	[ "$(grep -Ec "\"event\": \"($2)\", \"tenant\": $1," "$dir/events")" -ge "$3" ]
 }
 
-# told_on DEVICE EVENTS LEAST: the same for the program "devices" on this device.
+# told_on DEVICE EVENTS LEAST: as tenant_told, for the program "devices" on this device.
 told_on() {
 	tenant_told "$(tenant_on devices "$1")" "$2" "$3"
 }
 
-# told NAME EVENTS LEAST: the same for the last tenant with this name.
+# told NAME EVENTS LEAST: as tenant_told, for the last tenant with this name.
 told() {
 	tenant_told "$(tenant_of "$1")" "$2" "$3"
 }
@@ -233,7 +229,7 @@ devices_end() {
 	stop
 }
 
-# A program is a tenant on each device where it launches, with different neighbours on each.
+# A program is a tenant on each device where it launches, and shares each with other programs.
 both() {
 	devices_begin
 	is_preempted "$here" "the first device"

@@ -3,28 +3,27 @@
 # Copyright 2026 The heddle authors
 #
 # usage: e2e.sh BUILD
-# pair|spatial|smid|smid-three|smid-later|streams|queue|faults|deaths|daemon-killed|interrupted|kills
-# [N]
+#          pair|spatial|smid|smid-three|smid-later|streams|queue|faults|deaths|daemon-killed|interrupted
+#        e2e.sh BUILD kills [N]
 #        e2e.sh BUILD often [N [temporal|spatial [ROUNDS]]]
 # Runs unmodified example programs under heddle run and heddled, on the virtual GPU:
 #   pair           a high-priority program preempts a low-priority one; both results are correct
 #   spatial        SMs that a small high-priority kernel cannot use stay with the low-priority one
 #   smid           the blocks record their SMs: the high-priority program has exactly the SMs that
-#   it
-#                  needs, and the low-priority one continues on all others
-#   smid-three     the same with three programs side by side
-#   smid-later     the same for launches that start while the high-priority program runs
+#                  it needs, and the low-priority one continues on all others
+#   smid-three     as smid, with three programs side by side
+#   smid-later     as smid, for low-priority launches that start while the high-priority program
+#                  runs
 #   streams        of a program's two streams, the one with higher priority goes first
-#   queue          of hundreds of queued launches, only the running one needs words
+#   queue          hundreds of launches are queued; heddled stores words only for the running one
 #   faults         a bad pointer and a trap give the same errors as without heddle
 #   deaths         a tenant is killed while it runs, waits or is suspended; the others continue
 #   daemon-killed  heddled dies while a tenant is suspended: the tenant continues within a second
 #   interrupted    an interrupted bench leaves no process and no file
-#   often          a program is preempted N times, fully or spatially, by programs with ROUNDS
-#   launches
-#                  each; every result is right
-#   kills          N times, one of several programs is killed at a random point; the others stay
-#   correct
+#   often          a low-priority program of ROUNDS launches is repeated until it has been preempted
+#                  N times, fully (temporal) or only on some SMs (spatial); every result is right
+#   kills          N times, one of several programs is killed at a random point; the results of the
+#                  others stay correct
 # shellcheck disable=SC2086 # $large is several words
 set -eu
 build=$1
@@ -58,8 +57,8 @@ run_plain() {
 
 pair() {
 	start_daemon
-	# After the second grant the program runs for over a second while the daemon sends no words.
-	# Its blocks sleep.
+	# Its blocks mostly sleep, so that after its second grant the program runs for over a
+	# second. In this time the daemon stores no words.
 	where_begins low low --threads 256 --blocks 300 --loops 1 --us 300000
 	low=$started
 	await 60 in_state "$low" running || fail "the low program does not begin"
@@ -85,7 +84,7 @@ sms() {
 	done
 }
 
-# The virtual GPU has 8 SMs for 2048 threads each: 40 blocks of 128 threads can use 3 of them.
+# The virtual GPU has 8 SMs of 2048 threads each, so 40 blocks of 128 threads need 3 of them.
 spatial() {
 	start_daemon
 	run low low mm $large --until "$dir/low.end"
@@ -123,8 +122,9 @@ words() {
 	grep -cE "\"event\": \"($(echo "$@" | tr ' ' '|'))\"" "$dir/events" || :
 }
 
-# Whatever the machine's load, a high-priority launch takes the device from at most one low-priority
-# launch and gives it back; one more may have arrived meanwhile.
+# Whatever the machine's load, a high-priority launch takes the device from at most two launches of
+# the low-priority program, and each gets it back: the one that runs, and one that may have arrived
+# when the first ended.
 queue() {
 	start_daemon --temporal --set min_managed_us=1
 	mkfifo "$dir/end"
@@ -185,8 +185,8 @@ kill_one() { # PID
 	wait "$1" 2>/dev/null || :
 }
 
-# A tenant dies in each of the states: the other tenant's results stay right, and that tenant ends
-# normally.
+# A tenant is killed while it is in each of the states. The other tenant's results must stay right,
+# and it must end normally.
 deaths() {
 	start_daemon --temporal
 	run low low mm $large --until "$dir/low.end"
@@ -247,7 +247,7 @@ interrupted() {
 	! processes "$examples/cfd" || fail "a program is left"
 }
 
-# A temporal word revokes all 8 SMs, a spatial one some of them.
+# A temporal preemption revokes all 8 SMs, a spatial one only some of them.
 often_preempted() { # TIMES temporal|spatial ROUNDS
 	start_daemon --set preempt="$2" --set min_managed_us=1 --set linger_max_us=1
 	tick="--every-us 3000 --rounds 10"
@@ -256,8 +256,8 @@ often_preempted() { # TIMES temporal|spatial ROUNDS
 	[ "$2" = temporal ] || has_event shrink || fail "nothing but whole preemptions"
 }
 
-# A long grace period, so that no tenant counts as late on a slow machine: SMs would change owners
-# once more.
+# The grace period is long, so that no tenant counts as late on a slow machine. Otherwise SMs would
+# change owners once more than expected.
 smid_begins() {
 	start_daemon --set min_managed_us=1 --set grace_us=10000000
 }

@@ -3,12 +3,12 @@
 #
 # usage: awk '{ print $4, $3, 1; print $5, $3, -1 }' WHERE | sort -k1,1n -k3,3n >MOVES
 #        awk -v sizes="N N ..." -v step=NS -f exact.awk MOVES MOVES
-# The input says when blocks started and ended on which SM, while each SM was to have sizes[k]
-# blocks for `step` ns, one size after the other, in a cycle. The first pass finds when the sizes
-# changed: the offset at which most blocks fit. The second pass checks each step from its middle to
-# nine tenths of it: no SM ever has more blocks than the size, and on average it has at least nine
-# tenths of them (a worker's blocks are separated by a claim). The first and last steps do not
-# count.
+# The input says when a program's blocks started and ended on which SM. In this time each SM was to
+# have sizes[k] blocks for `step` ns, one size after the other, in a cycle. The first pass finds
+# when the sizes changed: the offset of the cycle that fits the numbers of blocks best. The second
+# pass checks each step from its middle to nine tenths of it: no SM ever has more blocks than the
+# size, and on average it has at least nine tenths as many (between two blocks, a worker claims the
+# next). The first and last steps do not count.
 BEGIN {
 	n = split(sizes, size, " ")
 	fine = 40 # number of offsets in a step that are tried as its start
@@ -46,7 +46,7 @@ function fit(   phase, k, sum, best, d) {
 		}
 	}
 }
-# account SM TIME: the SM has had there[SM] blocks since then[SM].
+# account SM TIME: from then[SM] to TIME, the SM had there[SM] blocks.
 function account(sm, time,   from, k, begin, stop, want) {
 	from = then[sm]
 	then[sm] = time

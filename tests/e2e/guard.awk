@@ -5,12 +5,12 @@
 #        awk -v sms=N -v sizes="N N ..." -v drains="NS NS ..." -v took="NS NS ..." -f guard.awk
 #        MOVES
 # MOVES says when blocks of a guard form started and ended on which SM. drains are the times at
-# which all of them had left (one fewer than sizes); took is the time of each drain since heddled's
-# word.
-# Grids of the form never overlap: between two drains no SM ever has more blocks than the size. A
+# which all of them had left (one fewer than sizes); took is the duration of each drain since
+# heddled's word.
+# Grids of the form never overlap, so between two drains no SM may have more blocks than the size. A
 # grid counts as full with 19 of 20 blocks, because relays take some places. From the time when it
-# is first full until the word to leave (for the last grid: until it is last full), it has on
-# average at least nine tenths of its blocks.
+# is first full until heddled's word to leave (for the last grid: until it is last full), it must
+# have on average at least nine tenths of its blocks.
 BEGIN {
 	n = split(sizes, size, " ")
 	m = split(drains, drain, " ")

@@ -2,10 +2,11 @@
 # Copyright 2026 The heddle authors
 #
 # usage: awk -v n=SMS -v need=SMS -f later.awk LOW HIGH
-# Reads the output of bench/where for a program with several launches, and for one launch of another
-# that has `need` of the SMs. Each launch of the first that starts and ends while all blocks of the
-# second run must be on all other SMs, by whatever numbers it knows them. Prints the number of such
-# launches; fails if there are fewer than two.
+# Reads the output of bench/where for a program with several launches (LOW), and for one launch of
+# another program that has `need` of the SMs (HIGH). Looks at LOW's launches that start and end
+# while all blocks of HIGH run. Each of them must be on all other SMs; as the programs may number
+# SMs differently, only the number of SMs is compared. Prints how many such launches there were;
+# fails if there were fewer than two.
 FNR == 1 { files++ }
 files == 1 {
 	if (!($1 in first)) { first[$1] = $4; launches++ }

@@ -15,7 +15,7 @@ daemon='' pids=''
 # shellcheck disable=SC2034
 large="--size large${SCALE:+ --scale $SCALE}"
 export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache" XDG_STATE_HOME="$dir/state"
-export HEDDLE_FORM_WAIT_MS=60000 # the tests need managed launches from the first launch on
+export HEDDLE_FORM_WAIT_MS=60000 # each test needs managed launches from the first launch on
 
 # Asks heddled to end first (it may own an MPS daemon), and continues it if it was stopped.
 end() {
@@ -90,10 +90,9 @@ preemptions() {
 	grep -E '"event": "(preempt|shrink)"' "$dir/events" | grep -vc '"tenant": 1,' || :
 }
 
-# often TIMES TICK LOW: TICK and LOW are programs with their arguments. Launches a short
-# high-priority kernel periodically beside a low-priority program, which is repeated until it has
-# been preempted TIMES times; each of its results is compared with the host's. Needs a running
-# daemon.
+# often TIMES TICK LOW: TICK and LOW are programs with their arguments. TICK launches a short
+# high-priority kernel periodically. LOW is a low-priority program, which is repeated until it has
+# been preempted TIMES times. The host checks each of its results. Needs a running daemon.
 # shellcheck disable=SC2086
 often() {
 	run high tick tick $2 --count 10000000
@@ -129,9 +128,10 @@ where_begins() {
 }
 
 # smids BLOCKS LOOPS HIGH_LOOPS NEED [NEED]: runs a low-priority program whose blocks take half an
-# SM each (as does its relay, which stays where it is), beside a high-priority program that needs
-# NEED SMs, eight times, or beside that one and a normal-priority one, once each. The blocks' %smid
-# shows which program had which SMs (where.awk). Needs a running daemon.
+# SM each, as does its relay, which never moves. With one NEED, a high-priority program that needs
+# NEED SMs launches eight times beside it. With two, that program and a normal-priority one that
+# needs the second NEED launch once each. The blocks' %smid shows which program had which SMs
+# (where.awk). Needs a running daemon.
 smids() {
 	where_begins low low --threads 256 --shared 114688 --blocks "$1" --loops "$2" --until "$dir/low.end"
 	low=$started
@@ -139,9 +139,10 @@ smids() {
 	loops=$3
 	shift 3
 	[ $# -gt 1 ] && count=1 || count=8
-	# The high-priority program has four blocks per SM, minus one place for its relay and two for
-	# the low-priority one's. The normal-priority program has two blocks per SM, minus a place for
-	# each of two relays; its blocks do not fit beside the others.
+	# Four blocks of the high-priority program fit on an SM. Its relay takes the place of one
+	# block, and the low-priority program's relay that of two. Two blocks of the normal-priority
+	# program fit on an SM, and each of two relays takes the place of one. Its blocks do not fit
+	# beside the other programs' blocks.
 	where_begins high high --blocks $(($1 * 4 - 3)) --shared 49152 --loops "$loops" \
 		--count "$count" --every-ms 30
 	pids=$started
@@ -165,10 +166,10 @@ smids() {
 		fail "SMs: see above"
 }
 
-# later_launches BLOCKS LOOPS HIGH_LOOPS NEED: twelve launches of a low-priority program beside a
-# high-priority one that needs NEED SMs for a long time (later.awk). If the high-priority launch
-# arrives exactly between two launches or at the end of one, it has more SMs to spread over; then
-# the test is repeated once. Needs a running daemon.
+# later_launches BLOCKS LOOPS HIGH_LOOPS NEED: runs twelve launches of a low-priority program beside
+# a high-priority one that needs NEED SMs for a long time (later.awk). If the high-priority launch
+# arrives exactly between two launches or when one ends, it can spread over more SMs. The test is
+# then repeated. Needs a running daemon.
 later_launches() {
 	launched=0 status=3
 	while [ "$status" = 3 ] && [ "$launched" -lt 12 ]; do

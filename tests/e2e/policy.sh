@@ -3,35 +3,32 @@
 # Copyright 2026 The heddle authors
 #
 # usage: policy.sh BUILD
-# halves|greedy|split_whole|split_mixed|moved|resized|guard|asks|restless|orphan|exact|dies|nowhere|
-#  hangs
-# Tests policies as shared objects, with programs on the virtual GPU. Where blocks were comes from
-# the blocks' own records.
-#   halves  examples/policy/halves.c, built as its head says: two programs side by side have half of
-#   every
-#           SM each
-#   greedy  built in: each program has blocks by its share of the work; the one that is left has all
+#          halves|greedy|split_whole|split_mixed|moved|resized|guard|asks|restless|orphan|exact|dies|nowhere|
+#          hangs
+# Tests policies as shared objects, with programs on the virtual GPU. The programs' blocks record on
+# which SM they ran.
+#   halves       examples/policy/halves.c, built as its head says: of two programs side by side,
+#                each has half of every SM
+#   greedy       built in: each program has blocks by its share of the remaining work; the last one
+#                that runs has all
 #   split_whole  built in: the high-priority program has a quarter of the SMs, the other one the
-#   rest
-#   split_mixed  the same with three quarters of the blocks on even SMs, and a quarter on odd ones
-#   moved   two programs swap halves of the SMs every 20 ms: each block runs once, and mostly where
-#   its
-#           program is at the time
-#   resized a launch gets more blocks per SM, fewer, and more again while it runs, as SIGHUP changes
-#   the
-#           policy's options: the SMs hold that many
-#   guard   a kernel in the guard form has 16, 4, 8, no and 16 blocks on each SM while it runs
-#   asks    a kernel that reads the size of its shared memory has no blocks or all
-#   restless a launch that is resized all the time ends nevertheless
-#   orphan  a launch limited to 4 blocks has all blocks when heddled is gone
-#   exact   a launch that is resized all the time has exactly its quota of blocks on each SM, once
-#   the
-#           blocks that ran before have ended
-#   dies    programs are killed as they grow: the others continue, and heddled reports it
-#   nowhere programs that do not fit on an SM together: heddled reports it, and each ends
-#   hangs   heddled ends because its policy does not return; the programs continue as tenants of the
-#   next
-#           heddled, which runs without the policy; every result is right
+#                rest
+#   split_mixed  built in: the high-priority program has three quarters of the blocks on even SMs,
+#                and a quarter on odd ones
+#   moved        two programs swap halves of the SMs every 20 ms: each block runs once, and mostly
+#                on an SM that its program has at the time
+#   resized      SIGHUP changes the policy's options while a launch runs, so that the launch gets
+#                more blocks per SM, then fewer, then more: the SMs hold that many
+#   guard        a kernel in the guard form has 16, 4, 8, no and 16 blocks on each SM while it runs
+#   asks         a kernel that reads the size of its shared memory has no blocks, or as many as fit
+#   restless     a launch that is resized all the time ends nevertheless
+#   orphan       a launch that is limited to 4 blocks per SM has all blocks once heddled is gone
+#   exact        a launch that is resized all the time has exactly its quota of blocks on each SM,
+#                once the blocks that ran before the change have ended
+#   dies         programs are killed as they grow: the others continue, and heddled reports it
+#   nowhere      programs do not fit on an SM together: heddled reports it, and each ends
+#   hangs        heddled ends because its policy does not return; the programs continue as tenants
+#                of the next heddled, which runs without the policy; every result is right
 set -eu
 build=$1
 what=$2
@@ -72,9 +69,9 @@ halves() {
 	are_split "$(quotas 8 8)" "$(quotas 8 8)" halves
 }
 
-# At first the policy knows nothing of the two programs, so each has blocks by its share of the
-# remaining work: about half, until one ends. The first one works while the second starts, so its
-# share is computed from the event.
+# At first the policy has no measurements of the two programs, so each gets blocks in proportion to
+# its remaining work: about half, until one ends. The first program runs while the second starts, so
+# this computes its share from the progress in heddled's event.
 greedy() {
 	begin_two greedy
 	await 60 grep -q '"event": "shrink"' "$dir/events" || fail "no launch was told to keep fewer blocks"
@@ -105,7 +102,7 @@ quotas() {
 	awk -v n="$sms" -v even="$1" -v odd="$2" 'BEGIN { while (i < n) print (i++ % 2 ? odd : even) }' | tr '\n' ' '
 }
 
-# are_split QUOTAS QUOTAS WHAT: neither program had more blocks on an SM than its quota.
+# are_split QUOTAS QUOTAS WHAT: fails if a program had more blocks on an SM than its quota there.
 are_split() {
 	{
 		awk '{ print $4, 1, $3, 1; print $5, 1, $3, -1 }' "$dir/one.where"
@@ -114,8 +111,8 @@ are_split() {
 	awk -v one="$1" -v two="$2" -f "$here/split.awk" "$dir/moves" "$dir/moves" || fail "$3: see above"
 }
 
-# A long grace period: the second launch arrives when blocks of the first one end, however slow this
-# machine is.
+# The second launch arrives when blocks of the first one end, which takes long on a slow machine, so
+# the grace period is long.
 split_whole() {
 	two_programs split high --set grace_us=10000000 --set policy_options=whole=25
 	quarter=$((sms / 4))
@@ -218,8 +215,8 @@ have_ended() { # N NAME
 	[ "$(ended "$2")" -ge "$1" ]
 }
 
-# await_blocks N: waits until, after the blocks that are on the SMs now, program "one" has run four
-# more for each of N blocks on every SM.
+# await_blocks N: waits until program "one" has run four blocks for each of N places on every SM, in
+# addition to up to 16 blocks per SM that have started already.
 await_blocks() {
 	before=$(ended one)
 	await 60 have_ended $((${before:-0} + sms * (16 + 4 * $1))) one || fail "the program does not go on"
@@ -236,7 +233,8 @@ resized() {
 	mkdir -p "$dir/etc/heddle"
 	gives 2
 	start_daemon --config-root "$dir"
-	# While there are two programs, they report their launches.
+	# Tenants report their launches to heddled only if there are several tenants, so a second
+	# program runs, too.
 	where_begins normal beside --threads 32 --blocks 1 --loops 1000 --count 100000 --every-ms 200
 	beside=$started
 	pids=$beside
@@ -261,8 +259,9 @@ resized() {
 		fail "sizes: see above"
 }
 
-# Prints how many workers came to an SM and left at once, and how many ran a block: from heddled's
-# count of hardware blocks launched (one of which is the relay), and from the blocks' own records.
+# Prints how many workers found no room in the SM's quota and left at once, and how many ran a
+# block. The numbers come from heddled's count of hardware blocks launched (one of which is the
+# relay), and from the records of the blocks.
 comings() {
 	stayed=$(awk '{ print $3, $6, $7 }' "$dir/one.where" | sort -u | wc -l)
 	launched=$(sed -n 's/.*"event": "finish", "tenant": 2,.*"hardware_blocks": \([0-9]*\),.*/\1/p' "$dir/events")
@@ -273,7 +272,8 @@ comings() {
 }
 
 # guard_begins POLICY_OPTIONS ARG…: starts a program whose kernel has the guard form, beside a
-# program that keeps one block running as long. DEVICE=cuda: on a GPU that no other program uses.
+# program that keeps one block running for the whole time. DEVICE=cuda: on a GPU that no other
+# program uses.
 guard_begins() {
 	device=${DEVICE:-cpu}
 	mps=off long="1 --us 4000000000" shape="--blocks 20000 --loops 1 --us 20000 --until $dir/one.end"
@@ -284,8 +284,8 @@ guard_begins() {
 	gives "$1"
 	shift
 	start_daemon --config-root "$dir" --mps $mps
-	# The neighbour makes one long launch: later launches of it, which arrive when the SMs are full,
-	# would get an SM to themselves.
+	# The neighbour makes a single long launch. If it made several, the later ones would arrive
+	# when the SMs are full, and would get an SM to themselves.
 	# shellcheck disable=SC2086
 	where_begins normal beside --threads 32 --blocks 1 --loops ${LONG:-$long}
 	beside=$started
@@ -305,7 +305,8 @@ has_left_again() {
 }
 
 # stays BLOCKS: waits until that many blocks per SM have run for a while. On a GPU, where blocks are
-# short, this is a second, or four drains (one takes as long as a block).
+# short, it waits as long as four drains, each of which takes as long as a block, but at least a
+# second.
 stays() {
 	if [ "$device" = cpu ]; then
 		[ "$1" = 0 ] || await_blocks "$1"
@@ -316,8 +317,8 @@ stays() {
 		END { s = 4 * ns / 1e9; print (s > 1 ? s : 1) }')"
 }
 
-# guard_gets BLOCKS [EVENT]: the policy gives the launch that many blocks per SM. heddled tells it
-# so with EVENT, and the launch leaves, unless the event is a grant.
+# guard_gets BLOCKS [EVENT]: makes the policy give the launch that many blocks per SM. heddled must
+# log EVENT, and unless EVENT is a grant, the blocks of the launch must leave.
 guard_gets() {
 	left=$(drains | wc -l)
 	gives "unranked=$1"
@@ -330,14 +331,16 @@ guard_gets() {
 	stays "$1"
 }
 
-# guard_ends SIZES: between its drains, the launch had these numbers of blocks on each SM.
+# guard_ends SIZES: ends the program. Between its drains, its launch must have had these numbers of
+# blocks on each SM.
 guard_ends() {
 	: >"$dir/one.end"
 	wait "$started" || fail "the program: $?"
 	[ "$device" != cpu ] || kill "$beside"
 	wait "$beside" 2>/dev/null || [ "$device" = cpu ] || fail "the program beside it: $?"
 	pids=
-	# In the device's time, as the blocks record it (CLOCK_WRAP in bench/where.c).
+	# The drains' times by the device's clock, which the blocks record, too (CLOCK_WRAP in
+	# bench/where.c).
 	drains=$(drains | sed -n 's/.*"device_drained_ns": [0-9]*\([0-9]\{15\}\),.*/\1/p' | tr '\n' ' ')
 	[ -n "$1" ] || return 0
 	took=$(drains | sed -n 's/.*"handover_ns": \([0-9]*\),.*/\1/p' | tr '\n' ' ')
@@ -357,7 +360,8 @@ guard() {
 	guard_ends "16 4 8 16"
 }
 
-# heddled dies while the launch is limited to 4 blocks: then the launch has all blocks that fit.
+# heddled dies while it limits the launch to 4 blocks per SM. The launch must then get all blocks
+# that fit.
 orphan() {
 	guard_begins unranked=16 --guard 1
 	stays 16
@@ -372,8 +376,9 @@ orphan() {
 		fail "it did not get all"
 }
 
-# The kernel would notice additional shared memory, so it gets 0 blocks or all. (An H100's SM holds
-# four of its blocks: the barrier's number is in a register, so each block takes all 16 barriers.)
+# The kernel reads the size of its shared memory, so heddle cannot add shared memory to limit the
+# blocks on an SM. The launch gets no blocks or as many as fit. (On an H100 four fit: the barrier's
+# number is in a register, so each block takes all 16 barriers.)
 asks() {
 	[ "${DEVICE:-cpu}" = cpu ] || : "${SHAPE:=--blocks 125000 --loops 2000000}"
 	guard_begins unranked=16 --asks 1
@@ -389,9 +394,9 @@ asks() {
 	! grep -qE '"event": "(shrink|grow)", "tenant": 2,' "$dir/events" || fail "it was told a count"
 }
 
-# The size changes every few ms: the launch leaves again and again, and makes progress. It leaves at
-# least LEAVES times. A launch that heddled waited for although it had left would leave only a few
-# times.
+# The number of blocks per SM changes every few ms, so the launch leaves again and again but must
+# make progress. It must leave at least LEAVES times. If heddled waited for a launch that has
+# already left, it would leave only a few times.
 restless() {
 	leaves=${LEAVES:-15}
 	[ "${DEVICE:-cpu}" = cpu ] || leaves=${LEAVES:-5}
@@ -409,7 +414,7 @@ has_left_times() {
 	[ "$(drains | wc -l)" -ge "$1" ]
 }
 
-# DEVICE=cuda: on a GPU that no other program uses. STEP: ms between resizes.
+# Runs on a GPU that no other program uses if DEVICE=cuda. STEP: ms between changes of the size.
 exact() {
 	device=${DEVICE:-cpu}
 	step=500 mps=off shape='--blocks 90000 --loops 3000'
@@ -417,10 +422,12 @@ exact() {
 	step=${STEP:-$step}
 	cp "$build/tests/sched/policy_bad.so" "$dir/bad.so"
 	chmod 755 "$dir/bad.so"
-	# Each growth needs a stream, and so a channel, until all its workers have left.
+	# Each growth of the launch needs a stream of its own, and so a hardware channel, until the
+	# workers launched for it have left.
 	export CUDA_DEVICE_MAX_CONNECTIONS=32
 	start_daemon --policy "$dir/bad.so" --set "policy_options=sizes=$step" --set min_managed_us=1 --mps $mps
-	# While there are two programs, they report their launches.
+	# Tenants report their launches to heddled only if there are several tenants, so a second
+	# program runs, too.
 	where_begins normal beside --threads 32 --blocks 1 --loops 1000 --count 100000 --every-ms 2000
 	beside=$started
 	pids=$beside
@@ -443,8 +450,8 @@ exact() {
 		"$dir/one.moves" || fail "sizes: see above"
 }
 
-# Programs are killed right after they got more blocks on each SM, with or without shrinking another
-# program; that one continues.
+# A program is killed right after it got more blocks on each SM, with and without taking them from
+# the other program, which must continue.
 dies() {
 	cp "$build/tests/sched/policy_bad.so" "$dir/bad.so"
 	chmod 755 "$dir/bad.so"

@@ -52,8 +52,8 @@ asks 'p["kernels"] == [] and p["file"] is None'
 launch va --size small
 launch va --size trivial
 launch va --size trivial
-# The first launch could not be predicted, the second one's shape could; the third launch's shape
-# had run before.
+# The first launch could not be predicted. The second one, with another grid, was. The third had the
+# same grid as the second.
 asks 'k["va"]["launches"] == 3 and k["va"]["predictions"] == 1 and k["va"]["error_mean"] >= 0'
 asks 'sorted((s["launches"], s["predicted_ns"] is None) for s in k["va"]["shapes"]) == [(1, True), (2, False)]'
 asks 'all(s["measured_ns"] > 0 and s["mean_ns"] > 0 and s["threads"] == 256 for s in k["va"]["shapes"])'
@@ -74,8 +74,8 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid=65534 --regid=65534 --clear-groups test
 	[ "$(cat "$dir/nobody.out")" = 'nothing is known' ] || fail "nobody: $(cat "$dir/nobody.out")"
 fi
 
-# The next heddled knows the data, whether this one ends or is killed; so does heddle profile while
-# none runs.
+# The next heddled has the stored data, whether this one ends or is killed. heddle profile can also
+# read it while no heddled runs.
 stop_daemon
 [ "$(stat -c %a "$db")" = 600 ] || fail "others may read $db"
 asks 'k["va"]["launches"] == 3 and k["mm"]["launches"] == 1 and p["file"] == "'"$db"'"'

@@ -5,8 +5,7 @@
 # usage: profile_program.sh BUILD kept|points|refused
 # Tests heddle profile -- PROG on the virtual GPU:
 #   kept     the points of a kernel's curve, for a program that launches it once and for one that
-#   launches
-#            it often; the curve is in the store, and a heddled with policy greedy uses it
+#            launches it often; the curve is in the store, and a heddled with policy greedy uses it
 #   points   kernels with one point or none, and kernels of another device
 #   refused  the messages for programs that cannot be profiled
 # No times are compared: on the virtual GPU they are those of an interpreter.
@@ -35,7 +34,7 @@ p = json.load(open(sys.argv[1]))
 k = {k["name"]: k for k in p["kernels"] if k.get("current", True)}
 def counts(k): return [q["per_sm"] for q in k["points"]]
 def pruned(points, time):
-    # The documented rule: a point stays if all points with fewer blocks take longer.
+    # The documented rule: a point is kept if every point with fewer blocks takes longer.
     return [any(o[time] <= q[time] for o in points[:i]) for i, q in enumerate(points)]
 sys.exit(not eval(sys.argv[2]))' "$dir/profile.out" "$1" || fail "not so: $1: $(cat "$dir/profile.out")"
 }
@@ -83,8 +82,8 @@ kept() {
 	start_daemon --policy greedy --set min_managed_us=1
 	"$heddle" profile mm >"$dir/profile.out"
 	grep -qF "$before" "$dir/profile.out" || fail "heddled has another curve than $before: $(cat "$dir/profile.out")"
-	# A launch that waits when it starts teaches nothing, and on a busy machine the first ones
-	# may wait.
+	# A launch that waits when it starts gives no measurement, and on a busy machine the first
+	# launches may wait.
 	for i in 1 2 3 4 5 6 7 8 9 10; do
 		"$heddle" run --device cpu -- "$examples/mm" --size small >"$dir/mm.out" || fail "mm"
 		"$heddle" profile mm >"$dir/profile.out"
@@ -92,7 +91,7 @@ kept() {
 	done
 	! grep -qF "$before" "$dir/profile.out" || fail "$i launches change nothing of $before"
 	refused 1 'would overwrite the profile' --device cpu -- "$examples/nn" --size trivial
-	# With another store, the running heddled's store does not matter.
+	# With --store, the running heddled's own store does not matter.
 	profile --store "$dir/other.db" --runs 1 -- "$examples/nn" --size trivial
 	holds 'p["file"] == "'"$dir"'/other.db" and p["runs"] == 1 and p["missing"] == 2'
 	kill "$daemon"

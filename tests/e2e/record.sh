@@ -4,9 +4,9 @@
 #
 # usage: record.sh WHERE [PROGRAM...]
 # Records the example programs on DEVICE (cpu: the virtual GPU; cuda) and runs the recorded kernels
-# again: plain, preempted, and in one launch with the previous program's. Each must leave the same
-# memory as in its program. WHERE is a build folder or the output of ./run dist. On cuda, also the
-# programs of the CUDA runtime.
+# again: plain, preempted, and in one launch together with the kernel of the program before. Each
+# must leave the same memory as in its program. WHERE is a build folder or the output of ./run dist.
+# On cuda, also records the programs of the CUDA runtime.
 set -eu
 where=$1
 shift

@@ -49,8 +49,8 @@ replays() {
 	echo "$name: $(sed -n 's/^.*: \([0-9]* inputs.*\)/\1/p' "$dir/replay.out")"
 }
 
-# has CASE EVENT...: the log must have at least one of these events; otherwise the case shows
-# nothing. Which of them occurs depends on the machine's load.
+# has CASE EVENT...: fails unless the log has at least one of these events, because the case would
+# show nothing without them. Which of them occur depends on the machine's load.
 has() {
 	name=$1
 	shift
@@ -234,7 +234,8 @@ case_records() {
 	replays records
 }
 
-# The log of hpf must not replay under ffs, nor with a different number of SMs in one action.
+# The log of hpf must not replay under ffs, nor if the number of SMs in one of its actions is
+# changed.
 case_planted() {
 	[ "${last:-}" = hpf ] || case_hpf
 	cp "$dir/events" "$dir/good"

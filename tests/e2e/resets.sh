@@ -5,14 +5,12 @@
 # usage: resets.sh WHERE [later|race]...
 # Tests programs whose context ends (cudaDeviceReset) and that continue in the next one. WHERE is a
 # build folder or the output of ./run dist.
-#   later  a low-priority program beside a high-priority one: from its third context on its launches
-#   are
-#          preempted, it is one tenant all the time, and its results are right
+#   later  a low-priority program beside a high-priority one: its launches are preempted from its
+#          third context on, it stays one tenant, and its results are right
 #   race   a second thread launches while contexts end: the program continues, and its results are
-#   right
-#          (only on the virtual GPU: a real driver may not allow that)
-# Without a case: all. DEVICE in the environment: cpu (default), the virtual GPU; cuda, this
-# machine's GPU.
+#          right (only on the virtual GPU: a real driver may not allow that)
+# Without a case, runs both. DEVICE in the environment: cpu (default) is the virtual GPU; cuda is
+# this machine's GPU.
 set -eu
 where=$1
 shift
@@ -87,7 +85,7 @@ race() {
 		echo "race: not on $device"
 		return
 	fi
-	export HEDDLE_FORM_WAIT_MS=20 # while a kernel always runs, forms become ready late
+	export HEDDLE_FORM_WAIT_MS=20 # a kernel runs at all times, so forms become ready late
 	begins 100000 --race --rounds 1
 	await 60 grep -q 'context 8 has ended' "$dir/low.out" || fail "the low program does not go on"
 	ends low "$low" "with a thread that launches while contexts end"

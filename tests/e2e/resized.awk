@@ -3,8 +3,8 @@
 #
 # usage: awk '{ print $4, 1; print $5, -1 }' WHERE | sort -n | awk -v levels="N N N" -f resized.awk
 # Reads when a program's blocks started and ended. Checks that the number of blocks on the device
-# reached these levels, in this order. Twice as many blocks must start at each level; a level is
-# reached at nine tenths of it.
+# reached these levels, in this order. A level is reached at nine tenths of it, and counts once
+# twice as many blocks as the level have started there.
 BEGIN { n = split(levels, level, " ") }
 NR == 1 { begin = last = $1 }
 {

@@ -4,10 +4,11 @@
 #
 # usage: share.sh WHERE
 # Runs two instances of examples/share.c on DEVICE (cpu: the virtual GPU; cuda, under MPS) beside
-# each other under heddled --policy greedy. The first has every SM, shrinks to half of each when the
-# second arrives, and grows again when that leaves. Blocks leave the GPU meanwhile, and every result
-# is right. Without heddled it runs with all blocks that fit. WHERE is a build folder or the output
-# of ./run dist. BLOCKS, ROUNDS: the first one's work.
+# each other under heddled --policy greedy. The first instance has every SM, shrinks to half of each
+# when the second arrives, and grows again when the second leaves. When it shrinks, its surplus
+# blocks must leave the GPU, and every result must be right. Without heddled, an instance runs with
+# all blocks that fit. WHERE is a build folder or the output of ./run dist. BLOCKS, ROUNDS: the
+# first instance's work.
 set -eu
 where=$1
 heddle=$where/bin/heddle examples=$where/lib/heddle/examples
@@ -75,8 +76,8 @@ pids=
 for name in one two; do
 	grep -q ' 0 of [0-9]* results wrong$' "$dir/$name.out" || fail "$name: wrong results"
 done
-# When the first program grew, it had no more blocks on the GPU than it was allowed: half of all
-# places.
+# While the first program grew, its blocks that were still on the GPU were no more than it had been
+# allowed: half of all places.
 present=$(sed -n 's/.*"event": "grow", "tenant": 1,.* "present": \([0-9]*\),.*/\1/p' "$dir/events" | head -n 1)
 case $present in
 "" | 0) fail "the first one is not seen on the GPU as it grows" ;;

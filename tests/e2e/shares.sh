@@ -20,7 +20,8 @@ export HEDDLE_VGPU="shares-$$"
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# are_right: each program's time so far matches its share.
+# are_right: fails unless each program's share of the time so far is within $POINTS percentage
+# points of the share that its weight gives it.
 are_right() {
 	"$heddle" ps --json | python3 -c '
 import json, sys
@@ -33,8 +34,8 @@ for t in tenants:
 sys.exit(wrong > 0 or len(tenants) != n)' "${POINTS:-2}" $#
 }
 
-# settle WEIGHT: restarts the measurement when all programs have their forms, and waits for some
-# rounds.
+# settle WEIGHT: restarts the measurement, which is called when all programs have their forms, and
+# lets it run for some seconds.
 settle() {
 	"$heddle" set 1 -w "$1" || fail "set"
 	sleep "${SECONDS_OF_TURNS:-8}"

@@ -4,17 +4,17 @@
 #
 # usage: tenants.sh WHERE [TIMES]
 # Under heddled --policy greedy, 2 to 16 programs start at random times, and some are killed at
-# random times. The others end with right results; heddled keeps running, and has no tenant and no
-# launch left. Repeats this TIMES times (1). WHERE is a build folder or the output of ./run dist. In
-# the environment:
+# random times. The others must end with right results. heddled must keep running, and have no
+# tenant and no launch in the end. Repeats this TIMES times (1). WHERE is a build folder or the
+# output of ./run dist. In the environment:
 #   DEVICE  cpu (default): the virtual GPU; cuda: this machine's GPU, where MPS says whether heddled
-#           runs MPS (off). By CUDA's rules, a killed MPS client may end others with it: these may
-#           fail
-#           with an error, never with a wrong result
+#           runs MPS (off). By CUDA's rules, a killed MPS client may end others with it. These may
+#           fail with an error, but never with a wrong result
 #   SEED    of all random choices; it is printed
 #   N       number of programs (2 to 16, random)
-#   SIZE    of their inputs (small), REPEAT: maximum launches of each (4), SPREAD: ms in which they
-#   start (2000)
+#   SIZE    of their inputs (small)
+#   REPEAT  maximum number of launches of each program (4)
+#   SPREAD  ms in which they start (2000)
 set -eu
 where=$1
 times=${2:-1}
@@ -138,8 +138,8 @@ no_tenants() {
 	[ "$("$heddle" ps)" = "no tenants" ]
 }
 
-# Prints how many launches heddled saw, of programs that were not killed, that neither finished nor
-# were dropped.
+# Prints how many launches of programs that were not killed heddled saw neither finish nor be
+# dropped.
 launches_left() {
 	awk -F '[ ,]+' -v killed=" $killed_pids" 'function value(key,   i) {
 			for (i = 1; i < NF; i++) if ($i == "\"" key "\":") return $(i + 1)
@@ -172,8 +172,8 @@ one_time() {
 	kill -0 "$daemon" || fail "heddled died"
 	await 60 no_tenants || fail "a tenant is left: $("$heddle" ps)"
 	await 60 no_launches || fail "$(launches_left) launches are left"
-	# These lines are no errors: that many kernels do not fit on an SM together; a program was
-	# killed while it connected.
+	# Two kinds of lines are not errors: that many kernels do not fit on an SM together, and
+	# that a program was killed while it connected.
 	! grep -v -e 'does not fit on an SM' -e 'refused pid .* No such process' "$dir/daemon.log" | grep -E 'illegal transition|warning' ||
 		fail "heddled found something wrong"
 	echo "$n programs: $right ended with right results, $killed killed${MPS:+, $disturbed disturbed under MPS}"

@@ -2,15 +2,14 @@
 # Copyright 2026 The heddle authors
 #
 # usage: awk -v n=SMS -v need=SMS[,SMS] [-v least=LAUNCHES] [-v own=1] -f where.awk LOW HIGH [HIGH]
-# Reads the output of bench/where for a program that gave up SMs (two of its blocks fill one), and
-# for one or two programs that got them, as many as `need` says. Checks each high launch that ran
-# during a low one, and two simultaneous ones together, from the time when it is on the last of its
-# SMs until it ends:
-#   it has as many SMs as it needs, and shares none;
-#   no block of low starts on them, except one that was claimed before the word (the other worker of
-#   that
-#   SM has left, or there would be no room);
-#   blocks of low start on every other SM (in launches long enough for ten per SM).
+# Reads the output of bench/where for a program that gave up SMs (LOW; two of its blocks fill one),
+# and for one or two programs that got as many SMs as `need` says (HIGH). Checks each high launch
+# that ran during a low one, from the time when it has blocks on all of its SMs until it ends. Of
+# two high programs, checks their simultaneous launches together:
+#   A high launch has as many SMs as it needs, and shares none.
+#   No block of low starts on these SMs, except one that was claimed before heddled's word. (The
+#   other worker of that SM has left; otherwise the high launch would have no room there.)
+#   Blocks of low start on every other SM (if ten can start per SM in that time).
 # own: the programs number SMs independently, as under MPS. Then only the number of each program's
 # SMs is checked (none of their blocks fits beside another's), and an SM on which one block of low
 # starts counts as given up.
@@ -30,20 +29,21 @@ files == 1 {
 	if ($5 > last[k]) last[k] = $5
 	if (!((k, $3) in on)) { on[k, $3] = $4; count[k]++ }
 	if ($4 < on[k, $3]) on[k, $3] = $4
-	if (on[k, $3] > settled[k]) settled[k] = on[k, $3] # blocks are listed by number
+	if (on[k, $3] > settled[k]) settled[k] = on[k, $3] # lines are in the order of block numbers
 }
 function bad(text) { print "FAIL " text; failed = 1 }
-# Checks what low did while k, and other unless it is "", had their SMs.
+# Checks where low's blocks ran while k had its SMs, and at the same time other, unless that is "".
 function judge(k, other,   j, sm, from, to, taken, during, keeps, began, given_up, relays) {
 	from = settled[k] > settled[other] ? settled[k] : settled[other]
 	to = other == "" || last[k] < last[other] ? last[k] : last[other]
 	taken = need_of[k] + need_of[other]
 	for (j = 1; j <= lows; j++)
 		during += low_start[j] > from && low_start[j] < to
-	# On a busy machine the launch was over before all its workers had arrived.
+	# Too few blocks of low started in this time. On a busy machine the launch ends before all
+	# its workers have arrived.
 	if (during < 10 * n) { brief++; return }
 	if (other == "") alone++; else together++
-	# With two blocks per SM, the relay may have one of the SMs to itself.
+	# If two blocks fit on an SM, the second relay may have one of the SMs to itself.
 	if (count[k] + count[other] > taken || count[k] + count[other] < taken - (other != ""))
 		bad("on " count[k] + count[other] " SMs, and needs " taken)
 	for (sm = 0; sm < n && !own; sm++)
@@ -53,8 +53,8 @@ function judge(k, other,   j, sm, from, to, taken, during, keeps, began, given_u
 	relays = taken - count[k] - count[other]
 	for (sm in began) {
 		given_up = own ? began[sm] == 1 : (k, sm) in on || (other, sm) in on
-		# The SM of the relay, which no record names: a block claimed early may start there,
-		# too.
+		# This may be the SM on which only a relay runs, which no line names. A block that
+		# was claimed before the word may start there, too.
 		if (!given_up && began[sm] == 1 && relays > 0) { relays--; given_up = 1 }
 		if (given_up) late += began[sm]
 		else keeps++

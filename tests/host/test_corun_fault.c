@@ -35,7 +35,8 @@ static void says(const struct host_fault *f, bool numbered, const char *text, co
 	strbuf_finish(&h);
 }
 
-/* No placeholder of a template is left, with or without a set of terms. */
+/* Every error message is complete: no placeholder of its template is left, with or without a front
+ * end's own terms. */
 static void all(void **state)
 {
 	for (unsigned code = HOST_OK + 1; code < HOST_CODES; code++)

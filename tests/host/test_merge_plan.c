@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests which workers of a merged launch belong to which kernel, and which plans are refused. */
+/* Tests how the workers of a merged launch are divided among its kernels, and which plans are
+ * refused. */
 #include "unit.h"
 
 #include "host/merged.h"
@@ -9,7 +10,7 @@
 #include <string.h>
 
 #define SMS        10
-#define OWN_PER_SM 16 /* workers per SM of a kernel alone */
+#define OWN_PER_SM 16 /* workers per SM of a kernel's own launch */
 
 static struct host_merge_shape shapes[3];
 static struct pass_merged form;
@@ -36,7 +37,7 @@ static enum host_merge_status plan_of(const struct host_merging *merging, unsign
 	return host_merge_plan(merging, &all, own, n, shapes, SMS, ret, ret_which, &needed);
 }
 
-/* Counts the workers 0, 1, ... by kernel, as the device computes it (merge.h). */
+/* Counts each kernel's workers by the formula that the device uses (merge.h). */
 static void count_kinds(const struct host_merge_plan *p, unsigned n, uint32_t count[3])
 {
 	memset(count, 0, 3 * sizeof(*count));
@@ -69,7 +70,8 @@ static void workers(void **state)
 	merging.workers = 3;
 	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 3);
-	/* By SM: each kernel has all places. */
+	/* With the order "apart", SMs are divided, so there are workers for every place of the
+	 * device. */
 	merging = (struct host_merging){.order = CTL_APART, .share = {1, 1}};
 	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 40);
@@ -107,8 +109,8 @@ static void partitions(void **state)
 	}
 }
 
-/* In any range of workers, each kernel has about its share: the hardware places workers in the
- * order of their numbers. */
+/* The hardware places workers in the order of their numbers. So in any range of consecutive
+ * workers, each kernel must have about its share. */
 static void neighbours(void **state)
 {
 	struct host_merging merging = {.order = CTL_PARTITION, .share = {1, 3}};
@@ -137,7 +139,8 @@ static void by_sm(void **state)
 	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.merge.upto[0], 2); /* SMs 0 and 1 of ten */
 	assert_int_equal(p.merge.upto[1], 10);
-	merging.order = CTL_MIXED; /* a pattern of five does not fit into four */
+	/* the pattern 1:4 needs five workers per SM, and there are four */
+	merging.order = CTL_MIXED;
 	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.merge.upto[0], 1);
 	assert_int_equal(p.merge.upto[1], 4);
@@ -165,7 +168,7 @@ static void too_few(void **state)
 	assert_int_equal(plan_of(&merging, 2, 2, &p, &which), HOST_MERGE_OK);
 }
 
-/* Kernels whose blocks may all wait for each other. */
+/* If a kernel's blocks may all wait for each other, all of them must be resident at once. */
 static void together(void **state)
 {
 	struct host_merging merging = {.order = CTL_STEAL, .yield_every = 3};
@@ -178,8 +181,8 @@ static void together(void **state)
 	assert_true(!p.together[0] && p.together[1] && p.together[2]);
 	shapes[1].shape.grid[0] = 31;
 	assert_int_equal(plan_of(&merging, 3, 4, &p, &which), HOST_MERGE_TOO_FEW);
-	/* A native launch cannot hold all these blocks at once, so they can at most wait for lower
-	 * ones. */
+	/* Not even a native launch can hold all these blocks at once, so a block can only wait for
+	 * blocks with lower numbers. */
 	shapes[1].fits = false;
 	assert_int_equal(plan_of(&merging, 3, 4, &p, &which), HOST_MERGE_OK);
 	assert_true(!p.together[1] && p.together[2]);
@@ -193,7 +196,8 @@ static void together(void **state)
 	assert_int_equal(plan_of(&merging, 3, 4, &p, &which), HOST_MERGE_OK);
 }
 
-/* Own launches, and the workers that the merged launch leaves them. */
+/* Plans in which some kernels have their own launches, and the workers that remain in the merged
+ * launch. */
 static void own(void **state)
 {
 	struct host_merging merging = {.order = CTL_STEAL, .own = 2, .share = {1, 3}};
@@ -202,7 +206,7 @@ static void own(void **state)
 
 	blocks(1000, 1000, 1000);
 	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
-	/* half of the places, since one of two kernels remains in the merged launch */
+	/* half of the places, because one of two kernels remains in the merged launch */
 	assert_int_equal(p.workers, 20);
 	assert_int_equal(p.own[0].workers, 0);
 	assert_int_equal(p.own[1].workers, OWN_PER_SM * SMS);
@@ -210,7 +214,7 @@ static void own(void **state)
 	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 30);
 	merging.workers_per_sm = 0;
-	merging.order = CTL_MIXED; /* the first of every four workers */
+	merging.order = CTL_MIXED; /* the first of every four workers stays in the merged launch */
 	assert_int_equal(plan_of(&merging, 2, 8, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 20);
 	assert_true(p.merge.upto[0] && p.merge.upto[1] == p.merge.upto[0]);
@@ -221,8 +225,8 @@ static void own(void **state)
 	assert_int_equal(plan_of(&merging, 2, 8, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 20);
 	assert_int_equal(p.merge.upto[1], 20);
-	/* SMs 0 and 1 belong to the first kernel; on the others, the workers of the first launch
-	 * leave. */
+	/* SMs 0 and 1 belong to the first kernel. On the other SMs, workers of the merged launch
+	 * leave at once. */
 	merging = (struct host_merging){.order = CTL_APART, .own = 2, .share = {1, 4}};
 	assert_int_equal(plan_of(&merging, 2, 4, &p, &which), HOST_MERGE_OK);
 	assert_int_equal(p.workers, 40);

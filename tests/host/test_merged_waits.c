@@ -16,7 +16,7 @@ static struct {
 	struct ctl_block block[2];
 	struct ctl_turns turns;
 	uint64_t turns_at;
-	/* busy: number of launches that get no worker for kernel 1, unless CTL_HELP and `helps` are
+	/* the first `busy` launches get no worker for kernel 1, unless CTL_HELP and `helps` are
 	 * set */
 	unsigned busy, launches;
 	bool helps;
@@ -70,7 +70,7 @@ static void finish(unsigned k)
 	dev.block[k].gate++;
 }
 
-/* The first launch runs kernel 0. */
+/* The first launch runs kernel 0. The first launch after the busy ones runs kernel 1. */
 static CUresult launch(CUfunction fn, unsigned x, unsigned y, unsigned z, unsigned bx, unsigned by,
 	unsigned bz, unsigned shared, CUstream s, void **params, void **extra)
 {
@@ -122,7 +122,8 @@ static CUresult run(enum ctl_order order, unsigned busy, bool helps, struct host
 	return host_merged_run(&cu, &all, NULL, 2, shapes, &merging, &plan, &d, ret);
 }
 
-/* Each order, with neighbours that stay for a while or for ever. */
+/* Runs both orders in which a kernel has SMs or workers of its own, beside neighbours that stay for
+ * a while or for ever. */
 static void waits(void **state)
 {
 	static const unsigned busy[] = {0, 1, 2, 7, 9, 12, 15};
@@ -134,19 +135,19 @@ static void waits(void **state)
 		assert_int_equal(run(CTL_MIXED, busy[i], false, &s), CUDA_SUCCESS);
 		assert_int_equal(s.launches, MAX(busy[i] + 1, 2));
 	}
-	/* If they never leave, workers on other SMs serve the kernel. */
+	/* If the neighbours never leave, workers on other SMs serve the kernel. */
 	assert_int_equal(run(CTL_APART, 1000000, true, &s), CUDA_SUCCESS);
 	assert_true(s.launches > 2);
 	assert_true(dev.flags & CTL_HELP);
 	assert_int_equal(run(CTL_MIXED, 1000000, true, &s), CUDA_SUCCESS);
 	assert_true(dev.flags & CTL_HELP);
-	/* If they leave soon, the kernels keep their own SMs. */
+	/* If the neighbours leave soon, the kernels keep their own SMs. */
 	assert_int_equal(run(CTL_APART, 3, true, &s), CUDA_SUCCESS);
 	assert_false(dev.flags & CTL_HELP);
 }
 
-/* If no neighbour can be the cause, a launch that hands out no block is an error, reported at
- * once. */
+/* With an order in which no neighbour can be the cause, a launch that hands out no block is an
+ * error, which is reported at once. */
 static void stalls(void **state)
 {
 	struct host_merged_stats s;
@@ -155,7 +156,7 @@ static void stalls(void **state)
 	assert_int_equal(s.stalled, 1);
 	assert_int_equal(dev.launches, 2);
 	assert_int_equal(run(CTL_PARTITION, 1000000, false, &s), CUDA_ERROR_UNKNOWN);
-	/* It is an error even if workers of all SMs may serve the kernel. */
+	/* With the order "apart", it is an error if workers of other SMs do not help either. */
 	assert_int_equal(run(CTL_APART, 1000000, false, &s), CUDA_ERROR_UNKNOWN);
 }
 

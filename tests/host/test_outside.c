@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests loads from memory that is constant during the kernel, in a kernel that runs beside other
- * programs' tasks. */
+/* Tests loads that assume read-only memory, in the kernel of a pool of tasks. While this kernel
+ * runs, the host and other kernels write memory. */
 #include "unit.h"
 
 #include "host/outside.h"
@@ -34,7 +34,7 @@ static void test_loads(void **state)
 	assert_int_equal(diags.errors, 0);
 	assert_int_equal(host_leave_const(m), 0);
 	ptx_print(m, &out);
-	assert_non_null(strstr(out.at, "ld.global.nc.u32")); /* only loads of constants remain so */
+	assert_non_null(strstr(out.at, "ld.global.nc.u32")); /* the former ld.const */
 	strbuf_finish(&out);
 	assert_int_equal(host_leave_nc(m), 0);
 	out = (struct strbuf){0};

@@ -66,8 +66,8 @@ heddled=$(dirname "$heddle")/heddled here=$(dirname "$0")
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../e2e/lib.sh"
 
-# kernels SCRIPT ARG...: runs a script over the list, with its limits. One hardware channel per
-# process: creating channels is half of the time that a context takes.
+# kernels SCRIPT ARG...: runs a script over the list of kernels, with its limits. Each process uses
+# one hardware channel, because half of the time to create a context goes into its channels.
 kernels() {
 	script=$1 told=1
 	shift
@@ -176,8 +176,8 @@ begin() {
 	eval "pid$1=$started"
 }
 
-# judge SLOT: checks a program that ended and was not killed. Under MPS, programs may fail after a
-# client of their server was killed, but a wrong result is always an error.
+# judge SLOT: checks a program that has ended and was not killed. Under MPS, it may fail because
+# another client of its server was killed, but a wrong result is always an error.
 judge() {
 	pid=
 	eval "pid=\$pid$1"
@@ -198,8 +198,8 @@ has_ended() {
 	! runs "$1"
 }
 
-# hangs SLOT WHEN: reports a program that does not end: where its threads are, and what heddled
-# knows of it.
+# hangs SLOT WHEN: reports a program that does not end: the state of its threads, its last output,
+# and heddled's view of it.
 hangs() {
 	hung=$((hung + 1))
 	echo "round $n: program $pid of slot $1 $2"

@@ -27,7 +27,8 @@ trap 'rm -rf "$dir"' EXIT INT TERM
 # shellcheck source=tests/exec/form.sh
 . "$(dirname "$0")/../exec/form.sh"
 
-# expected FILE: prints "WORDS<tab>WAYS" for each run; WAYS are those in which it does not end.
+# expected FILE: prints "ARGUMENTS<tab>WAYS" for each line "// run:" of the file. WAYS are the rules
+# of convergence under which the run faults or does not end.
 expected() {
 	awk '/^\/\/ run: / {
 		if (words)

@@ -59,7 +59,8 @@ if command -v nvidia-cuda-mps-control >/dev/null; then
 else
 	echo "left out: no nvidia-cuda-mps-control"
 fi
-# Blocks claimed before a word is seen still run: some for each SM.
+# Blocks that were claimed before the workers saw a word still run, several for each SM. So the grid
+# has 300 blocks for each preemption.
 echo "in one launch:"
 "$(dirname "$0")/../exec/preempted_often.sh" "$heddle" "$kernels" cuda "$times" $((times * 300))
 echo passed

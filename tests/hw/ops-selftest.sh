@@ -48,7 +48,8 @@ for form in mma.m16n8k8.f32.f16.f16.f32 wmma.m8n8k4.f64.f64.f64.f64 mma.m16n8k16
 	grep -q "^$form: BEYOND, 1 of " "$dir/planted"
 done
 
-# Processes that run out of device memory: their forms count as not run, and that is a failure.
+# Processes run out of device memory here. Their forms must be reported as not run, and the whole
+# test must fail.
 ! HEDDLE_VGPU="small-$$,memory=2M" "$build/tests/dev/cpu/exact/ops" --device cpu --match .pred >"$dir/lost" 2>&1 || {
 	echo "without memory all is said to be well"
 	exit 1

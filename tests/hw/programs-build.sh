@@ -83,12 +83,13 @@ table() {
 	END
 }
 
-# smaller NAME COLUMN: prints a column of programs-cpu.txt for the program on the virtual GPU.
+# smaller NAME COLUMN: prints a column of programs-cpu.txt, which lists smaller arguments for the
+# virtual GPU.
 smaller() {
 	awk -F '\t' -v name="$1" -v column="$2" '$1 == name { print $column }' "$small"
 }
 
-# Prints the names, or the arguments of one program.
+# Prints the names of all programs.
 names() {
 	if [ "$device" = cpu ]; then
 		sed 's/#.*//; s/\t.*//; /^$/d' "$small"
@@ -107,9 +108,10 @@ arguments() {
 	fi
 }
 
-# Sets, for the program $name, where it differs from the defaults: its folder, the files to compile,
-# flags, files from elsewhere to compile with it, an edit (sed -E) of all sources, files to copy,
-# data to make, files it loads, and settings for programs.sh.
+# Sets the variables that differ from the defaults for the program $name. where: its folder;
+# compile: the files to compile; flags; also: files from elsewhere to compile with it; edit: a
+# script of sed -E for all sources; data: files to copy; make: data to generate; kernel: module
+# files that it loads; filter, unordered, limit: settings for programs.sh.
 describe() {
 	where='' compile='' flags='' also='' edit='' data='' make='' kernel='' filter='' unordered='' limit=''
 	hec=$sources/HeCBench/src
@@ -203,8 +205,8 @@ describe() {
 	[ -z "$kernel" ] || compile='*.cpp' flags=-lcuda
 }
 
-# Sizes that the CPU checks in a second, a kernel that runs often, and which of its two kernels to
-# use.
+# Sets up a sample that multiplies matrices: sizes that the CPU checks within a second, a loop that
+# runs its kernel often, and which of its two kernels runs.
 gemm() {
 	where=${name#cs-}
 	where=${where%Simple}
@@ -214,7 +216,7 @@ gemm() {
 	[ "$name" = "cs-$where" ] || edit="$edit; s/deviceProp.sharedMemPerMultiprocessor >= SHMEM_SZ/false/"
 	case $name in
 	cs-cuda*) set -- 32 32 16 ;;
-	# the simple one uses M as the width of A, and reads past the end if K is less
+	# the simple kernel uses M as the width of A, and reads past the end if K is less
 	cs-imma*) set -- 32 32 32 ;;
 	cs-dmma*) set -- 128 64 128 ;;
 	cs-tf32*) set -- 64 32 64 ;;
@@ -378,7 +380,8 @@ cuda() {
 	${NVCC:-nvcc} -O2 -w -cudart "$runtime" -gencode "arch=compute_$arch,code=$code" "$@" $flags
 }
 
-# The program's calls to the clock and the system always return the same values.
+# Makes all of the program's calls for the time and for random numbers of the system return the same
+# values.
 seed_by_constant() {
 	cat >"$build/$name.c" <<-'END'
 		long __wrap_time(long *t) { return t ? *t = 1000000000 : 1000000000; }

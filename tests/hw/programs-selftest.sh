@@ -28,8 +28,8 @@ program() {
 	chmod +x "$dir/programs/$1/$1"
 }
 
-# A real program, preempted on the way; a filter removes its times, and its argument comes from a
-# file.
+# A real program, which is preempted while it runs. A filter removes the times from its output, and
+# its argument comes from a file.
 program right <<-EOF
 	[ ! -e data ] || exec "$build/examples/mm" --size large --repeat 3 --check last --json --seed "\$@"
 EOF
@@ -82,8 +82,8 @@ for name in broken right varying other-file; do
 	printf '%s\tsuite\ta/b\tc0ffee\n' "$name"
 done >"$dir/programs/LIST"
 
-# Simulates a GPU's record: three programs give other results there, and the program that fails here
-# succeeds.
+# Simulates a GPU's recorded results: three programs gave other results there, and the program that
+# fails here succeeded.
 RECORD=$dir/gpu DEVICE=cpu sh "$(dirname "$0")/programs.sh" "$build" "$dir/programs"
 RECORD=$dir/gpu DEVICE=cpu sh "$(dirname "$0")/programs.sh" "$build" "$dir/programs" >"$dir/out"
 grep -qx 'recorded: 11' "$dir/out" || {

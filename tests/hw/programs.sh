@@ -61,7 +61,8 @@ export CUDA_CACHE_PATH="$dir/cuda-cache"
 tsv=${TSV:-$dir/table}
 gpu=${GPU:-$here/programs-gpu.tsv}
 every_us=2000 base_s=10 native_library=
-if [ "$device" = cpu ]; then # the processors are the device: ten times slower, and shared
+# the virtual GPU runs on the processors: it is slow, and all programs share them
+if [ "$device" = cpu ]; then
 	every_us=20000 base_s=60
 	native_library=$where/src/dev/cpu:$where/src/cudart
 	[ -d "$where/src/dev/cpu" ] || native_library=$where/lib/heddle/cpu:$where/lib/heddle/cudart
@@ -70,7 +71,7 @@ fi
 
 # ---- one run of one program ----
 
-# Lines that are not the program's own output.
+# Matches lines that are not the program's own output.
 told_by='^(heddle|virtual GPU): '
 
 now_ms() {
@@ -167,7 +168,7 @@ recorded() {
 	awk -F '\t' -v name="$name" -v column="$1" '$1 == name { print $column }' "$gpu"
 }
 
-# Compares the output of the run alone.
+# Compares the output of the native run alone with the GPU's recorded one.
 compare_with_gpu() {
 	compared=-
 	[ -s "$gpu" ] && [ "$(recorded 2)" = 0 ] && [ "$(of alone status)" = 0 ] || return 0
@@ -262,8 +263,8 @@ start_under_heddle() {
 		start_daemon --mps off --set min_managed_us=1 --set "gates=${GATES:-off}"
 	fi
 	start_tick "$heddle" run --device "$device" -p high --
-	# Only one heddled can serve a GPU: with another one there, these programs would be refused
-	# and compared with themselves.
+	# Only one heddled can serve a GPU. If another one serves this GPU, these programs would be
+	# refused and run natively, and the comparison would be of native runs only.
 	await 30 tick_alone || fail "heddled does not serve the disturber; does another one serve this GPU?"
 }
 
@@ -288,8 +289,8 @@ what_is_wrong() {
 	fi
 }
 
-# Runs the program under heddle; writes its preemptions to .preempted. If anything of it is left
-# afterwards, restarts everything.
+# Runs the program under heddle and writes its preemptions to .preempted. If its tenant is still
+# there afterwards, or heddled or the disturber has ended, restarts both.
 execute_under_heddle() { # RUN
 	before=$(wc -c <"$dir/events")
 	report
@@ -309,7 +310,8 @@ none_compiles() {
 	! cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\0' '\n' | grep -q '/heddle-assembler$'
 }
 
-# Waits until the forms that the runs so far started, and those that follow from them, are ready.
+# Waits until all compilations of forms have ended: those that the runs so far started, and those
+# that two further runs start.
 settle() {
 	for again in 1 2; do
 		await 60 none_compiles || note="$note; it compiles for a minute"
@@ -320,7 +322,7 @@ settle() {
 
 # ---- verdicts ----
 
-# Judges the native runs: what the results are, and whether they are always the same.
+# Judges the native runs: whether they succeed, and whether their output is always the same.
 judge_natively() {
 	if [ "$(of alone status)" != 0 ] || [ "$(of beside status)" != 0 ]; then
 		verdict=unusable
@@ -331,7 +333,8 @@ judge_natively() {
 	fi
 }
 
-# Two more native runs, before a difference is attributed to heddle.
+# Runs the program natively twice more before a difference is attributed to heddle. Succeeds if its
+# output varies.
 does_vary() {
 	for again in again1 again2; do
 		execute_natively "$again"
@@ -497,14 +500,14 @@ stopped_by() {
 		awk '{ n = $1; sub(/^ *[0-9]+ /, ""); printf "%s%s (%d)", k++ ? ", " : "Stopped by: ", $0, n } END { if (k) print "" }'
 }
 
-# Compared with a GPU's output, where there is one.
+# Prints how many programs have the same output as recorded on a GPU, where there is a record.
 compared() {
 	sed 1d "$tsv" | cut -f 15 | grep -v '^-' | sort | uniq -c |
 		awk '{ printf "%s%d %s", n++ ? ", " : "As on a GPU: ", $1, $2 } END { if (n) print "" }'
 }
 
 if [ "$device" = cpu ]; then
-	rounds=100 # however long that takes: the virtual GPU's processors are shared
+	rounds=100 # fixed, because times vary: programs share the processors
 else
 	rounds=$("$examples/tick" --kernel-us 30 --count 1 --json |
 		sed -n 's/.*"rounds":\([0-9]*\).*/\1/p')
@@ -528,6 +531,6 @@ sed 1d "$tsv" | cut -f 2 | sort | uniq -c | awk '{ printf "%s%d %s", n++ ? ", " 
 compared
 [ "$device" != cpu ] || stopped_by
 [ "$disturbed" = 0 ] || fail "wrong results of the disturber, or it or heddled failed: $disturbed"
-# shellcheck disable=SC2034
+# failures are in the table already
 told=1 # is in the table already
 ! cut -f 2 "$tsv" | grep -qxE 'differs|hang|fails'

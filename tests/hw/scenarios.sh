@@ -33,7 +33,7 @@ fi
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../e2e/lib.sh"
 
-# Runs natively; on the virtual GPU, without a daemon.
+# Runs a scenario natively. On the virtual GPU this means without a daemon.
 plainly() {
 	if [ "$device" = cuda ]; then
 		timeout 60 "$prog" "$@"
@@ -42,7 +42,7 @@ plainly() {
 	fi
 }
 
-# The virtual GPU's disturber shares its processors with the scenario.
+# On the virtual GPU, the disturber and the scenario share the processors, so both are smaller.
 if [ "$device" = cuda ]; then
 	size='20 4000 2000' pause_us=4000 kernel='--kernel-us 30'
 else

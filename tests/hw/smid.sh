@@ -23,7 +23,7 @@ heddled=$(dirname "$heddle")/heddled examples=$bench device=cuda
 # shellcheck source=tests/e2e/lib.sh
 . "$here/lib.sh"
 
-# shellcheck disable=SC2034
+# under MPS each program numbers the SMs in its own way
 own_numbers=1 # under MPS
 
 # Blocks of the low-priority program take about a millisecond, some seconds in total; launches of

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests that data about kernels comes back unchanged from a store, for the user that owns it;
- * invalid data in the file is ignored; a killed writer and a full disk lose no existing data. */
+/* Tests that data about kernels comes back from a store unchanged, and only to the user that owns
+ * it. Invalid data in the file must be ignored, and a killed writer or a full disk must not lose
+ * existing data. */
 #include "unit.h"
 
 #include "model/kept.h"
@@ -85,7 +86,7 @@ static struct found look(uint32_t uid)
 	return f;
 }
 
-/* Runs SQL on the store that no part of heddle would run. */
+/* Changes the store by SQL statements that heddle itself would never run. */
 static void tamper(const char *sql)
 {
 	struct model_store *s;
@@ -106,7 +107,7 @@ static void comes_back(void **state)
 	assert_memory_equal(&f.last, &k[0], sizeof(k[0]));
 	assert_int_equal(look(1001).n, 1);
 	assert_int_equal(look(1002).n, 0);
-	/* The row is replaced, not extended, and becomes the first. */
+	/* Storing a kernel again replaces its row, which becomes the first. */
 	k[0].launches++;
 	k[0].n_shapes = 3;
 	put(k, 1);
@@ -118,7 +119,7 @@ static void comes_back(void **state)
 	assert_int_equal(f.last.launches, 41);
 }
 
-/* A store of `heddle tune` with the first layout is updated by the first writer. */
+/* The first writer updates a store that an older `heddle tune` has written in the first layout. */
 static void first_layout(void **state)
 {
 	struct duration_kernel k = known(1, 1);
@@ -157,7 +158,7 @@ static void rooms(void **state)
 	assert_int_equal(look(8).n, 1);
 }
 
-/* A column may contain anything. */
+/* Any column of the file may contain an invalid value. */
 static void nonsense(void **state)
 {
 	static const char *const columns[] = {"uid", "device", "n_sms", "driver", "name",
@@ -190,7 +191,7 @@ static void nonsense(void **state)
 	put(&k, 1);
 	tamper(ridge);
 	assert_int_equal(look(3).n, 0);
-	put(&other, 1); /* valid rows beside invalid ones are found */
+	put(&other, 1); /* a valid row beside invalid ones is found */
 	assert_int_equal(look(4).n, 1);
 	tamper("DELETE FROM shape; DELETE FROM kernel");
 }
@@ -215,14 +216,15 @@ static void curves(void **state)
 	put(&k, 1);
 	p.curve_ns[1] = expect.curve_ns[1] = 77;
 	p.curve_n[1] = expect.curve_n[1] = 3;
-	p.curve_ns[4] = 5; /* a time of zero launches is not a point */
+	p.curve_ns[4] = 5; /* ignored, because it has no launches */
 	p.curve_ns[30] = expect.curve_ns[30] = 88;
 	p.curve_n[30] = expect.curve_n[30] = 1;
 	put_curves(&p, 1);
 	f = look(1000);
 	assert_int_equal(f.n, 1);
 	assert_memory_equal(&f.last, &expect, sizeof(expect));
-	/* A new kernel gets a row without launches, which a daemon reads unchanged. */
+	/* If the profiled kernel is not in the store, it gets a row without launches, which a
+	 * daemon reads unchanged. */
 	snprintf(other.owner.device, sizeof(other.owner.device), "another GPU");
 	other.curve_ns[0] = 9;
 	other.curve_n[0] = 4;

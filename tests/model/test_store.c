@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests that measurements come back for a query about the same kernels; a file that is not a store,
- * a killed writer and a full disk lose no existing data. */
+/* Tests that a query about the same kernels finds their measurements. A file that is not a store, a
+ * killed writer or a full disk must not lose existing data. */
 #include "model/plain.h"
 #include "model/store.h"
 
@@ -125,7 +125,8 @@ static void test_not_a_store(void **state)
 	assert_int_equal(model_store_open("/dev/null/store", true, &s), -EIO);
 }
 
-/* Bytes 60 to 63 of the file's header are user_version. */
+/* A later version of heddle has written the file: bytes 60 to 63 of an SQLite file's header are
+ * user_version. */
 static void test_later_layout(void **state)
 {
 	struct model_store *s = NULL;
@@ -143,8 +144,8 @@ static void test_later_layout(void **state)
 	assert_non_null(strstr(model_store_why(), "later version"));
 }
 
-/* Each put is a complete set of 40 ways with one time: after a kill, a reader must find one of
- * these sets. */
+/* Each put stores a complete set of 40 ways, all with the same time. After a kill, a reader must
+ * find one complete set. */
 static void keep_putting(void)
 {
 	static struct model_way many[40];
@@ -262,7 +263,8 @@ static int begin(void **state)
 	return 0;
 }
 
-/* A way that is not a regular file is refused at once (a FIFO would block until a writer comes). */
+/* If the file with a chosen way is not a regular file, it is refused at once. (A FIFO would block
+ * until a writer comes.) */
 static void test_way_is_a_file(void **state)
 {
 	char name[96], way[MODEL_WAY_MAX];
@@ -280,7 +282,7 @@ static void test_way_is_a_file(void **state)
 	unlink(name);
 }
 
-/* Creates a file in the folder that was last modified age_s ago. */
+/* Creates a file in the folder, with a modification time age_s seconds ago. */
 static void leave(const char *name, int age_s)
 {
 	struct timespec times[2] = {{.tv_sec = time(NULL) - age_s}, {.tv_sec = time(NULL) - age_s}};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A pool without a device: its columns lie in plain memory. Instead of a device, any caller of
- * echo_all marks everything that was spawned as ended. For tests of the host's part only. */
+/* A pool without a device, for tests of the host's part only. The pool's columns lie in plain
+ * memory. A caller of echo_all takes the device's place: it marks all tasks that were spawned as
+ * ended. */
 #ifndef HEDDLE_TESTS_RT_FAKE_POOL_H
 #define HEDDLE_TESTS_RT_FAKE_POOL_H
 

@@ -51,8 +51,8 @@ for way in sequential streams vertical horizontal "merge steal chunk=4 per-sm=1"
 		fail "$way: $(cat "$dir/out")"
 done
 
-# libheddle finds the installed assembler, so a crash of the compiler ends only that process. All
-# ways also work without the assembler.
+# libheddle finds the installed assembler, so a crash of the compiler ends only the assembler's
+# process. Without the assembler the ways work, too.
 assembler=$(find "$dir/root" -name heddle-assembler)
 ! HEDDLE_VGPU="rt-$$,crash=hd_pick" run "merge steal" || fail "a compiler that crashes, and yet"
 grep -q 'compiler crashed on it' "$dir/err" || fail "a compiler that crashes: $(cat "$dir/out" "$dir/err")"
@@ -60,13 +60,14 @@ mv "$assembler" "$dir/assembler"
 HEDDLE_VGPU="rt-$$,assemble=1" run "merge steal" || fail "without an assembler: $(cat "$dir/err")"
 mv "$dir/assembler" "$assembler"
 
-# The tasks example alone, with a valid and an invalid file.
+# The tasks example runs by itself, with a valid and an invalid file.
 "$dir/tasks" cpu "$ptx" 500 >"$dir/out" 2>&1 || fail "tasks: $(cat "$dir/out")"
 grep -q '^500 tasks, 0 results wrong$' "$dir/out" || fail "tasks: $(cat "$dir/out")"
 ! "$dir/tasks" cpu /nonexistent 5 >"$dir/out" 2>&1 || fail "tasks of no file"
 grep -q '^5 tasks, 0 results wrong: /nonexistent: No such file' "$dir/out" || fail "$(cat "$dir/out")"
 
-# The way that heddle tune chose; before heddle tune has run, this is an error with advice.
+# The way "tuned" runs what heddle tune chose. Before heddle tune has run, it is an error with
+# advice.
 ! run tuned || fail "tuned, and nothing was measured"
 grep -q "have not been measured on this device; heddle tune" "$dir/err" || fail "$(cat "$dir/err")"
 "$build/heddle" tune --device cpu --rounds 1 --points 1 \
@@ -77,7 +78,7 @@ chosen=$(sed -n 's/  *[0-9.]*  *[0-9.]* %  *[0-9.]* \*$//p' "$dir/tune")
 run tuned || fail "tuned: $(cat "$dir/err")"
 grep -q "GPU: $chosen, .* 0 of 200000" "$dir/out" || fail "'$chosen' was chosen: $(cat "$dir/out")"
 
-# Two kernels that were measured in the other order are found, too.
+# The result is found also if heddle tune measured the two kernels in the other order.
 rm -r "$dir/state"
 "$build/heddle" tune --device cpu --rounds 1 --points 1 \
 	-- "$ptx" twice --grid 391 --block 256 "u32[100000]:iota" u32:100000 \

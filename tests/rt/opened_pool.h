@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* For cases with tasks: the kernels of one PTX text, by name, memory for their words, and a pool.
- * Include it after the definitions of `ptx`, `names` and `data`. */
+/* For test cases with tasks: loads the kernels of one PTX text by name, allocates memory for them,
+ * and makes a pool. Include it after the definitions of `ptx`, `names` and `data`. */
 #ifndef HEDDLE_TESTS_RT_OPENED_POOL_H
 #define HEDDLE_TESTS_RT_OPENED_POOL_H
 
@@ -42,8 +42,8 @@ static void make_pool(struct heddle_tasks_options o, unsigned *ret_number, unsig
 	assert_int_equal(heddle_write(h, at, data, sizeof(data)), 0);
 }
 
-/* Spawns a task of kernel `number`. Its parameters are the address of word `to` and two words.
- * Returns its id. */
+/* Spawns a task of kernel `number`. Its parameters are the address of 32-bit word `to` of the
+ * test's memory, and the numbers a and b. Returns the task's id. */
 static inline uint64_t spawn_of(
 	unsigned number, unsigned blocks, unsigned threads, unsigned to, unsigned a, unsigned b)
 {

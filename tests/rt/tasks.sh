@@ -22,7 +22,8 @@ trap 'exit 1' INT TERM
 tab=$(printf '\t')
 jobs=${JOBS:-2} part=${PART:-1/1} limit=${LIMIT:-120} each=${EACH:-8}
 
-# Splits the list into files TOOLCHAIN.NUMBER, with `each` lines of one compiler each.
+# Splits the list of kernels into files TOOLCHAIN.NUMBER, each with up to `each` kernels of one
+# compiler.
 grep -E "$filter" "$list" | awk -F "$tab" -v k="${part%/*}" -v n="${part#*/}" -v each="$each" -v dir="$work" '
 	$4 == "" || $4 == "-" { next }
 	{ number = int((count[$3]++) / each); name = $3 "." number }

@@ -4,9 +4,9 @@
 /* usage: tasks_same LIST ROOT TOOLCHAIN REFUSED [KERNEL]
  * Runs every kernel of a list (kernels/list.sh) as tasks of a pool and as plain launches: four
  * kernels per pool, several tasks of each at once, spawned in a random order. All buffers must
- * match bit for bit, unless the kernel is in REFUSED ("KERNEL: why"). The list has static and
- * dynamic shared memory, blocks that end in part of a warp, and structures as parameters. PART=k/n
- * in the environment: every n-th line. */
+ * match bit for bit, unless the kernel is in REFUSED ("KERNEL: why"). The list includes kernels
+ * with static and dynamic shared memory, with a partial last warp, and with structures as
+ * parameters. With PART=k/n in the environment, runs only part k of n of the list. */
 #include "heddle/task.h"
 #include "job/spec.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests libheddle when the driver's compiler crashes on some forms and never ends on others: the
- * error names the kernels and the way, and says what to do; everything else continues to work in
- * the same process, on the same handle. The virtual GPU simulates that compiler. */
+/* Tests libheddle when the driver's compiler crashes on some forms and never ends on others. The
+ * error must name the kernels and the way, and say what to do. Everything else must continue to
+ * work in the same process, on the same handle. The virtual GPU simulates that compiler. */
 #include "unit.h"
 
 #include <errno.h>
@@ -15,9 +15,10 @@
 #include "opened.h"
 
 #define LIMIT 2 /* s */
-/* Strings that occur only in merged forms, only in horizontal ones with blocks of 32 and 64, and
- * only in the kernel itself. This process compiles the kernel with the first setting of
- * HEDDLE_VGPU. */
+/* Under these settings the simulated compiler crashes or hangs on PTX that contains a string.
+ * hd_pick occurs only in merged forms, "maxntid 96" only in horizontal forms of blocks of 32 and 64
+ * threads, and red.global.add only in the kernel itself. This process loads the kernel under VGPU,
+ * which lets it compile. */
 #define VGPU  "rt-apart,crash=hd_pick,hang=maxntid 96"
 #define TASKS "rt-apart,crash=red.global.add"
 
@@ -78,7 +79,7 @@ static void others_go_on(unsigned before)
 	assert_int_equal(read_it(), before + 2 * EACH);
 }
 
-/* Each way twice: the second time, the compiler is not run. */
+/* Runs each way twice. The second time the error is known, and the compiler does not run. */
 static void crashes(void **state)
 {
 	static const char *const words[] = {"kernels 'ones' and 'thousands'", "\"merge\"",
@@ -107,7 +108,7 @@ static void hangs(void **state)
 		assert_int_equal(run("horizontal"), -ETIMEDOUT);
 		says(heddle_error(h), words);
 	}
-	/* so that the other compilations can finish */
+	/* lets the other compilations finish */
 	assert_int_equal(heddle_limit_compiling(h, 300), 0);
 	others_go_on(before);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A poll of row 0 that finds a task also reads its descriptor, whose words may become visible in
- * any order (task.h). Here the test writes them late, one by one, beside a running pool. */
+/* Tests that a task's words may become visible to the device in any order. A poll of row 0 that
+ * finds a task also reads its descriptor (task.h). This test writes the descriptor's words late,
+ * one by one, while a pool runs. */
 #include "unit.h"
 
 #include "rt/pool_row.h"
@@ -22,8 +23,7 @@ static const char *const names[] = {"put"};
 static unsigned data[1], put;
 #include "opened_pool.h"
 
-/* Waits long enough for many polls by the device, which must find nothing. One poll is enough to
- * find a task. */
+/* Lets the device poll many times. It must find no task; a single poll would find one. */
 static void look_away(void)
 {
 	const struct timespec pause = {.tv_nsec = 20000000};
@@ -37,7 +37,7 @@ static void expect_begun(const struct pool_column *c, uint8_t gen)
 	assert_int_equal(__atomic_load_n(&c->at->taken[0], __ATOMIC_RELAXED), gen);
 }
 
-/* A second task in row 0: the first task's words with a different parameter. */
+/* Writes a second task into row 0: the words of the first task, with another parameter. */
 static void late_words(void **state)
 {
 	struct pool_column *c;
@@ -54,7 +54,8 @@ static void late_words(void **state)
 	ok(heddle_tasks_wait_all(t, LONG));
 	for (unsigned i = 0; i < TASK_FIRST; i++)
 		words[i] = (c->at->first[i] & 0xffffffffffff) | 2ull << 48;
-	/* Byte 24 + 8 of the descriptor is the value added: byte 2 of word 5. */
+	/* The value that the kernel adds is at byte 24 + 8 of the descriptor. Each word holds six
+	 * of the descriptor's bytes, so this is byte 2 of word 5. */
 	assert_int_equal(words[5] >> 16 & 0xff, 1);
 	words[5] ^= (1 ^ 7) << 16;
 	atomic_store(&c->row[0].gen, 2);

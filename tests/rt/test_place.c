@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests of the host's part only. The ownership of a pool's columns passes from one thread that
- * spawns alone to another, and to all; each row has one task at a time. */
+/* Tests only the host's part of a pool. A thread that spawns alone for a while becomes the owner of
+ * the pool's columns. Ownership passes to another thread, or ends when several threads spawn. Each
+ * row must have one task at a time. */
 #include "unit.h"
 
 #include "fake_pool.h"
@@ -10,7 +11,7 @@
 #include <errno.h>
 
 #define THREADS 3
-#define TURN    40000 /* long enough alone that the thread becomes the pool's owner */
+#define TURN    40000 /* spawns in a row after which a thread owns the pool */
 #define TURNS   3
 
 static uint64_t ids[THREADS][2 * TURN * TURNS];
@@ -31,7 +32,7 @@ static void *spawn_in_turn(void *user)
 		for (unsigned i = 0; i < TURN; i++) {
 			*to++ = fake_spawn();
 			if (i % 1000 == 0)
-				pool_harvest(fake); /* makes the pool take all columns */
+				pool_harvest(fake); /* revokes another thread's ownership */
 		}
 	}
 	return NULL;
@@ -70,7 +71,8 @@ static void owners(void **state)
 	fake_free();
 }
 
-/* The cached answer for the last shape is returned only for that shape. */
+/* The pool keeps the answer for the last shape of a task, and must return it only for that
+ * shape. */
 static void shapes(void **state)
 {
 	static const struct heddle_task plain = {
@@ -97,7 +99,8 @@ static void shapes(void **state)
 		assert_memory_equal(asked.head, want.head, sizeof(want.head));
 		assert_memory_not_equal(asked.head, kept.head, sizeof(want.head));
 		assert_int_equal(asked.parts, want.parts);
-		*of[word] = UINT32_MAX; /* an impossible shape is refused at any time */
+		/* an impossible shape is refused with and without a kept answer */
+		*of[word] = UINT32_MAX;
 		assert_true(pool_ask(fake, k, &other, &asked) < 0);
 		task.args_bytes = 7;
 		assert_int_equal(pool_ask(fake, k, &task, &asked), -EINVAL);

@@ -78,7 +78,7 @@ static void opening(void **state)
 	assert_string_equal(heddle_device(h), "heddle virtual GPU");
 }
 
-/* In a child process whose parent has already used the driver. */
+/* A child process must get an error if its parent has used the driver. */
 static void in_a_child(void **state)
 {
 	static const char *const devices[] = {"cpu", "auto"};
@@ -182,14 +182,14 @@ static void ways(void **state)
 	assert_int_equal(run(l, 2, "weave registers=257"), -EINVAL);
 	assert_int_equal(run(l, 1, "weave"), -ENOTSUP);
 	says("woven", "vertical");
-	/* NULL, with no measurements. */
+	/* A way of NULL runs what heddle tune chose; without measurements, that is "sequential". */
 	l[1] = launch(2);
 	value = 1;
 	assert_int_equal(heddle_corun(h, l, 2, NULL, "/nonexistent/store", &res), 0);
 	assert_string_equal(res.way, "sequential");
 }
 
-/* Forms are cached and reused for other shapes; every block runs once. */
+/* Forms are cached and reused for other shapes. Every block must run exactly once. */
 static void running(void **state)
 {
 	static const char *const names[] = {"merge steal", "merge steal chunk=3", "vertical",
@@ -218,7 +218,7 @@ static void running(void **state)
 	}
 }
 
-/* Kernels that cannot be woven are fused vertically, with the reason. */
+/* Kernels that cannot be woven are fused vertically instead, and heddle_error gives the reason. */
 static void not_woven(void **state)
 {
 	struct heddle_launch l[2] = {launch(3), launch(2)};

@@ -66,7 +66,7 @@ static void changes_to(struct heddle_share *s, unsigned expected)
 	assert_int_equal(may.blocks_per_sm, expected);
 }
 
-/* Waits until the session is without a daemon, for this reason. */
+/* Waits until the session has no daemon, and checks the reason. */
 static void is_alone(struct heddle_share *s, const char *why)
 {
 	uint64_t end = now_ns() + LIMIT_NS;
@@ -154,14 +154,15 @@ static void wrong_arguments(void **state)
 	heddle_share_close(s);
 }
 
-/* If the program does not give the number of blocks per SM, it follows from the resources of a
- * block. */
+/* If the program does not state how many blocks fit on an SM, heddle computes it from the resources
+ * of a block. */
 static void as_many_as_fit(void **state)
 {
 	struct heddle_share *s = init("/nonexistent/socket", "normal");
 	struct heddle_share_kernel k = kernel;
 
-	k.registers = 64; /* of 65,536 per SM, for 128 threads per block */
+	/* 64 registers per thread, 128 threads per block, 65,536 registers per SM */
+	k.registers = 64;
 	assert_int_equal(heddle_share_obtain(s, &k, 0, &may), 0);
 	assert_int_equal(may.blocks_per_sm, 65536 / (64 * 128));
 	assert_int_equal(heddle_share_release(s), 0);
@@ -291,7 +292,8 @@ static void heddled_dies(void **state)
 	changes_to(b, FIT);
 	assert_int_equal(heddle_share_progress(b, 9, 8), 0);
 	assert_int_equal(heddle_share_release(b), 0);
-	/* The next kernel connects to the next heddled, not a running one. */
+	/* A session that lost its daemon connects to the next heddled when its next kernel starts,
+	 * but not while a kernel runs. */
 	d = daemon_in(d.dir, (char *[]){"--policy", "greedy", NULL});
 	while (heddle_share_alone(b) && now_ns() < end_ns) {
 		obtain(b, FIT);

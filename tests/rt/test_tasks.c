@@ -27,8 +27,9 @@ static const char ptx[] = HEAD
 	"ld.param.u64 %a, [p];\nld.param.u32 %v, [v];\n"
 	"$again:\nld.volatile.global.u32 %r, [%a];\nsetp.ne.u32 %q, %r, %v;\n@%q bra $again;\n"
 	"red.global.add.u32 [%a+4], 1;\nret;\n}\n"
-	/* in shared memory, each thread writes its number plus 64 times its block's and reads its
-	 * neighbour's after a barrier; values of other blocks would differ */
+	/* each thread writes 64 times its block's number plus its own to shared memory; after a
+	 * barrier it reads its neighbour's value, which would differ if it came from another
+	 * block */
 	".extern .shared .align 4 .b8 dyn[];\n"
 	".visible .entry turn(.param .u64 p)\n{\n"
 	".reg .b64 %a; .reg .b64 %b; .reg .b32 %r<7>;\n"
@@ -58,7 +59,8 @@ static const char *const names[] = {"put", "await", "turn", "wrong", "half", "va
 static unsigned put, data[1024];
 #include "opened_pool.h"
 
-/* A small pool: two warps of executors per block, and few blocks. */
+/* Makes a pool with the kernel `put`. (With 96 threads, each block of the pool has one warp that
+ * schedules and two that run tasks.) */
 static void make(struct heddle_tasks_options o)
 {
 	make_pool(o, &put, 1);
@@ -169,7 +171,7 @@ static void ends(void **state)
 
 	make((struct heddle_tasks_options){.threads = 96, .blocks_per_sm = 1});
 	ok(heddle_tasks_add(t, "await", &await));
-	ok(spawn(await, 1, 32, 0, &first)); /* waits until the word is 1 */
+	ok(spawn(await, 1, 32, 0, &first)); /* runs until the word is 1 */
 	assert_int_equal(heddle_tasks_check(t, first), -EAGAIN);
 	assert_int_equal(heddle_tasks_wait(t, first, 1000000), -ETIMEDOUT);
 	assert_int_equal(heddle_tasks_wait_all(t, 1000000), -ETIMEDOUT);
@@ -194,7 +196,7 @@ static void ends(void **state)
 	assert_int_equal(heddle_write(h, at, &go, 4), 0);
 	ok(heddle_tasks_wait(t, first, LONG));
 	ok(heddle_tasks_wait_all(t, LONG));
-	ok(heddle_tasks_check(t, first)); /* the id may be outdated by now */
+	ok(heddle_tasks_check(t, first)); /* works even if the id is outdated by now */
 	assert_int_equal(word(1), 32);
 	assert_int_equal(word(2), 32 * 299 * 300 / 2);
 	assert_int_equal(look().spawned, 301);
@@ -217,7 +219,8 @@ static void *produce(void *user)
 	return NULL;
 }
 
-/* More tasks than places; blocks that are part of a warp come first while others run. */
+/* Several threads spawn more tasks than the pool has places. Many blocks have a partial last
+ * warp. */
 static void producers(void **state)
 {
 	pthread_t thread[4];
@@ -249,8 +252,8 @@ static void exhaustion(void **state)
 		static const unsigned bytes[] = {256, 300, 1024, 5000, 16384, 512, 2047};
 		unsigned threads = i % 5 ? 32 : 64;
 
-		/* A block of more than one warp takes a barrier; there are fewer of these than
-		 * warps. */
+		/* A block of more than one warp takes a hardware barrier, and there are fewer
+		 * barriers than warps. */
 		ok(spawn(turn, 1 + i % 40, threads, i % 3 ? bytes[i % 7] : 256, NULL));
 		for (unsigned k = 0; k < threads; k++)
 			want[k] += (1 + i % 40) * ((k + 1) % threads + 32 * (i % 40));
@@ -292,8 +295,9 @@ static void parameters(void **state)
 	heddle_tasks_destroy(t);
 }
 
-/* A pool of small blocks has room for a later kernel with barriers: an SM has 64 barriers, and each
- * block of a pool with such a kernel takes 16. */
+/* By default, a pool of small blocks has only four blocks per SM, so that a kernel with barriers
+ * can be added later. An SM has 64 barriers, and each block of a pool with such a kernel takes
+ * 16. */
 static void shape(void **state)
 {
 	unsigned sms, k;
@@ -360,7 +364,7 @@ static void suspension(void **state)
 	make((struct heddle_tasks_options){.threads = 96});
 	for (unsigned round = 1; round <= 20; round++) {
 		for (unsigned i = 0; i < 20; i++)
-			ok(spawn(put, 20, 64, 0, NULL)); /* many have started and are incomplete */
+			ok(spawn(put, 20, 64, 0, NULL)); /* many tasks have started and not ended */
 		ok(heddle_tasks_suspend(t));
 		assert_int_equal(look().running, 0);
 		ok(spawn(put, 1, 64, 0, &id));
@@ -389,13 +393,14 @@ static void idleness(void **state)
 		assert_int_equal(look().running, 0);
 	}
 	assert_int_equal(word(0), 20 * 64);
-	/* May be under 20: tasks that arrive while the pool leaves may still start. */
+	/* There may be fewer than 20 launches, because a task that arrives while the pool leaves
+	 * may still start. */
 	assert_true(look().launches >= 2);
 	heddle_tasks_destroy(t);
 }
 
-/* Without heartbeats, the device leaves by itself after 1 ms each time, as it does when the host is
- * dead. Here the host is alive and notices it, so work continues. */
+/* The host sends no heartbeats, so the device leaves after 1 ms, as it does when the host is dead.
+ * Here the host is alive and launches the pool again, so work continues. */
 static void heartbeat(void **state)
 {
 	make((struct heddle_tasks_options){
@@ -451,8 +456,8 @@ static void *spawn_on(void *user)
 	return NULL;
 }
 
-/* Calls that a GPU blocks while a kernel is resident: the pool makes room for them and loses no
- * task, however many arrive. */
+/* The driver blocks these calls while a kernel is resident, so the pool leaves the device for them.
+ * It must lose no task, even if tasks are spawned all the time. */
 static void others(void **state)
 {
 	struct heddle_launch plain = {
@@ -488,7 +493,8 @@ static void others(void **state)
 	heddle_tasks_destroy(t);
 }
 
-/* Running tasks end, tasks that have not started are dropped; the next pool is not affected. */
+/* When a pool is destroyed, running tasks end, and tasks that have not started are dropped. The
+ * next pool is not affected. */
 static void destruction(void **state)
 {
 	make((struct heddle_tasks_options){.threads = 96, .blocks_per_sm = 1});
@@ -502,7 +508,8 @@ static void destruction(void **state)
 	assert_int_equal(word(0), 64);
 }
 
-/* The error of heddle_close, too. Must be the last test: the context is unusable afterwards. */
+/* A task that faults makes the device's context unusable, which every later call reports,
+ * heddle_close included. This must be the last test. */
 static void fault(void **state)
 {
 	unsigned wrong;

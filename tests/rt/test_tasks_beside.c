@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests pools beside others on the same GPU: each makes progress, none waits for something that
- * never comes, and impossible requests are reported. */
+/* Tests several pools on the same GPU. Each must make progress, none may wait for something that
+ * never comes, and requests that cannot be met must be reported. */
 #include "unit.h"
 
 #include <errno.h>
@@ -80,7 +80,8 @@ static void two_busy(void **state)
 	assert_int_equal(heddle_tasks_destroy(second.pool), 0);
 }
 
-/* With another handle: calls that free and load make the busy pool leave, and it returns. */
+/* Calls on another handle allocate, free and load. For each of them the busy pool leaves the
+ * device, and then returns. */
 static void beside_busy(void **state)
 {
 	struct heddle *other;
@@ -107,8 +108,8 @@ static void beside_busy(void **state)
 	assert_int_equal(heddle_tasks_destroy(t), 0);
 }
 
-/* Another pool keeps half of each SM for as long as it likes: tasks run on the SMs where this pool
- * has room. */
+/* Tasks of another pool keep half of each SM until the test ends them. The second pool's tasks run
+ * in the other half. */
 static void half_of_each_sm(void **state)
 {
 	struct heddle_tasks *blocker, *second;
@@ -139,8 +140,8 @@ static void half_of_each_sm(void **state)
 	assert_int_equal(heddle_tasks_destroy(t), 0);
 }
 
-/* A task waits for its program. The driver would start these requests only after the task, so they
- * time out. */
+/* A task waits for the host. The driver would complete these calls only after the task has ended,
+ * so they must time out. */
 static void waits_for_host(void **state)
 {
 	struct heddle_tasks *first;
@@ -210,7 +211,8 @@ static void no_pool(void **state)
 	assert_string_equal(heddle_device(NULL), "");
 }
 
-/* A child, forked at a random time beside a spawning thread, gets an error and does not hang. */
+/* A child that is forked at a random time, while another thread spawns, must get an error and not
+ * hang. */
 static void forked(void **state)
 {
 	struct spawner s;

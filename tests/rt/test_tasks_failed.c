@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests tasks that trap or fail assertions, in part of a warp, a block or a grid, beside healthy
- * tasks: each failure is reported with its place, no thread passes a barrier that another did not
- * reach, nothing hangs, and everything else is right. */
+/* Tests tasks of which a thread traps or fails an assertion, beside healthy tasks. Each failure
+ * must be reported with its place. No thread may pass a barrier that another thread did not reach,
+ * nothing may hang, and all other results must be right. */
 #include "unit.h"
 
 #include <errno.h>
@@ -29,26 +29,28 @@ static const char ptx[] = HEAD
 	/* thread `who` traps; threads that pass the barrier add 1 */
 	".visible .entry once" ARGS BEGIN "setp.eq.u32 %q, %t, %w;\n@%q trap;\nbar.sync 0;\n"
 	"red.global.add.u32 [%a], 1;\nret;\n}\n"
-	/* 8 rounds, in each of which all threads add 1 to a word; thread `who` traps in round
-	 * `when` */
+	/* 8 rounds, in each of which every thread passes a barrier and adds 1 to the round's word;
+	 * thread `who` traps in round `when` */
 	".visible .entry rounds" ARGS BEGIN "mov.u32 %i, 0;\n$L:\nsetp.eq.u32 %q, %t, %w;\n"
 	"setp.eq.and.u32 %q, %i, %n, %q;\n@%q bra $T;\nbar.sync 0;\n"
 	"red.global.add.u32 [%a], 1;\nadd.u64 %a, %a, 4;\nadd.u32 %i, %i, 1;\n"
 	"setp.lt.u32 %q, %i, 8;\n@%q bra $L;\nret;\n$T:\ntrap;\n}\n"
-	/* the same with a reduction, whose sum is added; only even threads count */
+	/* as rounds, with a reduction at the barrier: every thread adds the number of even
+	 * threads */
 	".visible .entry sums" ARGS BEGIN "mov.u32 %i, 0;\n$L:\nsetp.eq.u32 %q, %t, %w;\n"
 	"setp.eq.and.u32 %q, %i, %n, %q;\n@%q trap;\nand.b32 %j, %t, 1;\n"
 	"setp.eq.u32 %q, %j, 0;\nbar.red.popc.u32 %k, 0, %q;\n"
 	"red.global.add.u32 [%a], %k;\nadd.u64 %a, %a, 4;\nadd.u32 %i, %i, 1;\n"
 	"setp.lt.u32 %q, %i, 8;\n@%q bra $L;\nret;\n}\n"
-	/* all wait for a word that thread `who` sets, unless it traps because `when` is 1 */
+	/* all threads wait for a word in shared memory that thread `who` sets; if `when` is 1, that
+	 * thread traps instead */
 	".visible .entry waits" ARGS BEGIN ".shared .u32 flag[1];\nsetp.ne.u32 %q, %t, 0;\n"
 	"mov.u32 %i, 0;\n@%q bra $Z;\nst.volatile.shared.u32 [flag], %i;\n$Z:\nbar.sync 0;\n"
 	"setp.ne.u32 %q, %t, %w;\n@%q bra $W;\nsetp.eq.u32 %q, %n, 1;\n@%q trap;\n"
 	"mov.u32 %i, 1;\nst.volatile.shared.u32 [flag], %i;\n$W:\n"
 	"ld.volatile.shared.u32 %j, [flag];\nsetp.eq.u32 %q, %j, 0;\n@%q bra $W;\n"
 	"bar.sync 0;\nred.global.add.u32 [%a], 1;\nret;\n}\n"
-	/* the remaining lanes vote after the trap */
+	/* thread `who` traps, then the other lanes vote */
 	".visible .entry votes" ARGS BEGIN "setp.eq.u32 %q, %t, %w;\n@%q trap;\n"
 	"setp.lt.u32 %u, %t, 16;\nvote.sync.ballot.b32 %i, %u, -1;\n"
 	"red.global.add.u32 [%a], %i;\nret;\n}\n"
@@ -113,7 +115,7 @@ static void read_data(void)
 	assert_int_equal(heddle_read(h, data, at, sizeof(data)), 0);
 }
 
-/* Failing and healthy tasks alternate, in blocks of whole warps and of parts of warps. */
+/* Failing and healthy tasks alternate. Some blocks have a partial last warp. */
 static void one_thread(void **state)
 {
 	static const unsigned who[] = {0, 5, 31, 32, 63, 64, 95};
@@ -144,7 +146,8 @@ static void one_thread(void **state)
 	}
 }
 
-/* All threads pass each round before the one that a thread did not reach. */
+/* Thread `who` traps in round `when` of a task. All threads must pass the rounds before it, and
+ * none may pass that round or a later one. */
 static void in_rounds(unsigned kernel, unsigned each)
 {
 	uint64_t id[64];
@@ -174,7 +177,7 @@ static void reductions(void **state)
 	in_rounds(SUMS, 128 * 64);
 }
 
-/* A task with failing blocks and others. */
+/* Some blocks of a task fail, and others do not. */
 static void blocks(void **state)
 {
 	uint64_t id = spawn(HOLDS, 20, 64, 0, 0, 20 * 64), bad = spawn(HOLDS, 20, 64, 1, 0, 1000);
@@ -203,7 +206,7 @@ static void waiting(void **state)
 		assert_int_equal(data[i], i & 1 ? 0 : 96);
 }
 
-/* No operation waits for lanes that have left the warp. */
+/* A vote must not wait for lanes that have left the warp. */
 static void masks(void **state)
 {
 	uint64_t bad = spawn(VOTES, 1, 64, 0, 3, 0), id = spawn(VOTES, 1, 64, 1, NOBODY, 0);
@@ -214,7 +217,7 @@ static void masks(void **state)
 	assert_int_equal(data[1], 32 * 0xffffu);
 }
 
-/* heddle_tasks_check reports a failed task for ever, whichever task has its row now;
+/* heddle_tasks_check reports a failed task for ever, even if another task has its row now.
  * heddle_tasks_wait_all reports each failure once. */
 static void remembered(void **state)
 {
@@ -245,7 +248,7 @@ static void remembered(void **state)
 	assert_int_equal(heddle_tasks_wait_all(t, LONG), -EFAULT);
 }
 
-/* Failed tasks that are parked halfway and continue. */
+/* Tasks fail although the pool leaves the device and returns while they run. */
 static void parked(void **state)
 {
 	uint64_t bad[20];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests a fault in a task: the virtual GPU's report names the block, thread and line of the
- * program's kernel, not those of the pool's. */
+/* Tests the virtual GPU's report of a fault in a task. It must name the block, thread and line of
+ * the program's kernel, and not those of the pool's kernel. */
 #include "unit.h"
 
 #include <errno.h>

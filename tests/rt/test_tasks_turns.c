@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A busy pool leaves the GPU from time to time, so that the program's kernels and driver calls make
- * progress beside it. Its columns return one by one, even if a task keeps others there. */
+/* Tests that a busy pool leaves the GPU from time to time, so that the program's kernels and driver
+ * calls make progress. Its columns then return one by one, even if a long task keeps other columns
+ * on the GPU. */
 #include "unit.h"
 
 #include "rt/pool_row.h"
@@ -69,7 +70,7 @@ static void end_spawner(void)
 	pthread_join(thread, NULL);
 }
 
-/* Runs tasks in each column; all of them end. */
+/* Runs tasks until each column has run one. */
 static void run_batch(void)
 {
 	static bool has[POOL_MAX_COLUMNS];
@@ -146,7 +147,7 @@ static void ordinary_kernel(void **state)
 	assert_int_equal(heddle_tasks_destroy(t), 0);
 }
 
-/* Calls that the driver completes only after all running kernels. */
+/* Makes calls that the driver completes only after all running kernels. */
 static void *load_and_free(void *user)
 {
 	const struct cu_api *cu = &h->d.cu;
@@ -188,8 +189,8 @@ static void driver_calls(void **state)
 	assert_int_equal(heddle_tasks_destroy(t), 0);
 }
 
-/* Columns that have left return although one task never frees its column, and that column starts
- * other tasks, too. */
+/* A task that never ends keeps its column on the GPU. The other columns leave and return
+ * nevertheless, and the task's column runs other tasks, too. */
 static void one_long_task(void **state)
 {
 	uint64_t id, first;
@@ -210,7 +211,8 @@ static void one_long_task(void **state)
 	end_with_long_task();
 }
 
-/* Without a lifetime: the pool leaves for another one and returns when that one gives up. */
+/* Without a limit on its lifetime, a pool leaves when another pool has work, and returns after
+ * that. */
 static void turn_of_another(void **state)
 {
 	struct heddle_tasks *other;
@@ -250,8 +252,9 @@ static void *suspend(void *user)
 	return NULL;
 }
 
-/* The long tasks are in several launches, unless they came to the same column. A request that needs
- * the pool to leave waits for all of them; when it gives up, all columns return. */
+/* Several tasks that never end keep several launches of the pool on the GPU, unless they came to
+ * the same column. A call that needs the pool to leave waits for all of them. If it gives up, all
+ * columns return. */
 static void long_tasks(void **state)
 {
 	uint64_t id[LONGS];
@@ -261,7 +264,8 @@ static void long_tasks(void **state)
 	make((struct heddle_tasks_options){.lifetime_ms = LIFETIME});
 	begin_spawner(t);
 	for (unsigned i = 0; i < LONGS; i++) {
-		unsigned n = i < 3 ? i + 2 : 4; /* with so many, most of the pool stays */
+		/* with more launches, most of the pool stays on the GPU */
+		unsigned n = i < 3 ? i + 2 : 4;
 
 		id[i] = spawn_of(number[AWAIT], 1, 32, 2 + i, 7, 0);
 		run_batch();
@@ -293,7 +297,7 @@ static void long_tasks(void **state)
 	assert_int_equal(heddle_tasks_destroy(t), 0);
 }
 
-/* With an argument, runs the cases of long tasks. */
+/* With an argument, runs the cases with several long tasks. */
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests tasks whose blocks are as wide as the pool's own, part of which the scheduling warp runs,
- * and tasks of many blocks, which several blocks of the pool share; beside others, parked, and
- * failing. */
+/* Tests tasks with blocks as wide as the pool's own, for which the scheduling warp, too, runs a
+ * part of the block. Also tests tasks of many blocks, which several blocks of the pool share. Such
+ * tasks run beside others, while the pool leaves and returns, and some of them fail. */
 #include "unit.h"
 
 #include <errno.h>
@@ -16,8 +16,9 @@
 
 #define HEAD ".version 6.0\n.target sm_70\n.address_size 64\n"
 static const char ptx[] = HEAD
-	/* Each thread writes its number to shared memory, and adds the opposite thread's number and
-	 * 1 to its own word. Before that, thread `who` of block `which` traps. */
+	/* Each thread writes its number to shared memory. After a barrier it reads the number of
+	 * the opposite thread (the first thread reads the last one's), and adds this number plus 1
+	 * to its own word. Before all this, thread `who` of block `which` traps. */
 	".visible .entry turn(.param .u64 p, .param .u32 who, .param .u32 which)\n{\n"
 	".shared .u32 all[1024];\n.reg .b64 %a; .reg .b64 %b; .reg .b32 %t; .reg .b32 %n;\n"
 	".reg .b32 %i; .reg .b32 %j; .reg .b32 %w; .reg .b32 %c; .reg .pred %q;\n"
@@ -29,7 +30,7 @@ static const char ptx[] = HEAD
 	"add.u32 %i, %i, %j;\nld.shared.u32 %i, [%i];\nadd.u32 %i, %i, 1;\n"
 	"mad.lo.u32 %j, %c, %n, %t;\nmul.wide.u32 %b, %j, 4;\nadd.u64 %a, %a, %b;\n"
 	"red.global.add.u32 [%a], %i;\nret;\n}\n"
-	/* adds 1 to the word of each thread */
+	/* adds 1 to the word of each thread; thread `who` of block `which` traps before */
 	".visible .entry one(.param .u64 p, .param .u32 who, .param .u32 which)\n{\n"
 	".reg .b64 %a; .reg .b64 %b; .reg .b32 %t; .reg .b32 %n; .reg .b32 %c; .reg .pred %q;\n"
 	".reg .b32 %w; .reg .b32 %j;\n"
@@ -75,7 +76,7 @@ static struct heddle_tasks_state look(void)
 	return s;
 }
 
-/* Checks the results of n such tasks, with the first word at `to`. */
+/* Checks the results of n tasks of the kernel `turn` whose words begin at index `to`. */
 static void check_turns(unsigned n, unsigned blocks, unsigned threads, unsigned to)
 {
 	for (unsigned b = 0; b < blocks; b++)
@@ -88,7 +89,7 @@ static void check_turns(unsigned n, unsigned blocks, unsigned threads, unsigned 
 		}
 }
 
-/* Wide blocks among narrow ones, with a complete or partial last warp, in pools of two widths. */
+/* Runs blocks as wide as the pool's among narrow ones, some with a partial last warp. */
 static void mixed(unsigned threads)
 {
 	const unsigned widths[] = {threads, threads - 5, 64, threads - 32, 40, threads};
@@ -145,7 +146,7 @@ static void wide_parked(void **state)
 	heddle_tasks_destroy(t);
 }
 
-/* Includes cases in which the trapping thread belongs to the scheduling warp. */
+/* The trapping thread may belong to the scheduling warp. */
 static void wide_failing(void **state)
 {
 	static const unsigned who[] = {0, 255, 230, 31};
@@ -164,8 +165,8 @@ static void wide_failing(void **state)
 	heddle_tasks_destroy(t);
 }
 
-/* Grids of 128 K threads, with one block more than the columns can share equally, and with few
- * blocks. */
+/* Runs grids of up to 1,024 blocks. Some cannot be divided equally among the pool's columns, and
+ * some have fewer blocks than there are columns. */
 static void many_blocks(void **state)
 {
 	static const unsigned blocks[] = {1024, 1023, 17, 8, 7, 1, 331};
@@ -193,7 +194,7 @@ static void many_blocks(void **state)
 	check_turns(7, 5, 32, WORDS - 4096);
 	assert_int_equal(look().spawned, 14);
 	assert_int_equal(look().ended, 14);
-	/* All columns of the device get a part of the task. */
+	/* Blocks of one task run on every SM. */
 	most = 64 * columns < WORDS ? 64 * columns : WORDS / columns * columns;
 	ok(heddle_tasks_wait(t, spawn(WHERE, most, 32, 0, NOBODY, 0), LONG));
 	read_data();
@@ -201,12 +202,14 @@ static void many_blocks(void **state)
 		assert_true(data[i] > 0 && data[i] <= 1024);
 		used += !on[data[i] - 1]++;
 	}
-	/* The number of SMs: each has barriers for four blocks. */
+	/* The number of SMs is a quarter of the number of columns, because an SM has barriers for
+	 * four blocks of this pool. */
 	assert_int_equal(used, columns / 4);
 	heddle_tasks_destroy(t);
 }
 
-/* Tasks of many parts, with one failing part or none; ids stay valid when rows are reused. */
+/* Each task is divided among many rows of the pool. In every second task one block fails. The ids
+ * must stay valid when the rows are reused. */
 static void parts_failing(void **state)
 {
 	uint64_t id[60];
@@ -239,7 +242,7 @@ static void parts_failing(void **state)
 	heddle_tasks_destroy(t);
 }
 
-/* More parts than rows; the pool leaves and returns. */
+/* A task needs more rows than the pool has, and the pool leaves the device and returns. */
 static void parts_parked(void **state)
 {
 	make((struct heddle_tasks_options){.threads = 64, .blocks_per_sm = 1});

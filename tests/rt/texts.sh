@@ -17,7 +17,7 @@ fail() {
 	exit 1
 }
 
-# tally uses module variables: one that it writes, an array, and one in constant memory.
+# tally uses variables of the module: one that it writes, an array, and one in constant memory.
 cat >"$dir/k.ptx" <<'END'
 .version 7.0
 .target sm_70
@@ -53,14 +53,14 @@ cat >"$dir/k.ptx" <<'END'
 }
 END
 
-# form CACHE COMMAND...: runs the command with this cache.
+# form CACHE COMMAND...: runs the command with this cache for compiled PTX.
 form() {
 	cache=$dir/$1
 	shift
 	mkdir -p "$cache"
 	CUDA_CACHE_PATH=$cache "$@" >"$dir/out" 2>&1 || fail "$*: $(cat "$dir/out")"
 }
-# keep CACHE: removes all texts except forms.
+# keep CACHE: removes everything from the cache except forms.
 keep() {
 	for text in "$dir/$1"/*; do
 		grep -q 'entry hd_merged' "$text" || rm "$text"
@@ -94,7 +94,7 @@ for kernels in 'put put' 'put tally' 'tally tally' 'tally put'; do
 		esac
 		echo "$n$tab$kernels$tab$way" >>"$dir/all"
 	done
-	# The texts that heddle tune measures include the same ones.
+	# heddle tune must measure the same forms, among others.
 	# shellcheck disable=SC2086
 	form tune "$heddle" tune --device cpu --rounds 1 --points 1 --store "$dir/store" -- $specs
 	for way in 'merge steal' vertical horizontal weave; do

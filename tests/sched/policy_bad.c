@@ -41,8 +41,9 @@ static int overflow(unsigned n)
 	return n ? overflow(n - 1) + here[0] : 0;
 }
 
-/* The ways in which a policy can end the process. In `decide`, the option is just the way;
- * elsewhere it is CALL=WAY. At load time, BAD_LOAD selects the way. */
+/* Ends the process in the given way. The policy's option is just the way if `decide` is to end the
+ * process, and CALL=WAY for another function. BAD_LOAD in the environment selects the way at load
+ * time. */
 static void end_process(const char *way)
 {
 	if (strcmp(way, "crash") == 0)
@@ -135,8 +136,8 @@ static void move(const struct heddle_policy_view *in, struct heddle_policy_plan 
 	out->wake_ns = (in->now_ns / MOVE_NS + 1) * MOVE_NS;
 }
 
-/* sizes=N: each kernel has the same number of blocks on each SM; the number changes every N ms.
- * Near the end of each step it has one block for 2 ms, and grows again before many blocks have
+/* sizes=N: each kernel has the same number of blocks on each SM, and the number changes every N ms.
+ * Near the end of each step it is 1 for 2 ms, and then larger again before many blocks have
  * noticed. */
 #define BRIEF_NS 2000000u
 static void resize(

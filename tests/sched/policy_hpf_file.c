@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* The built-in policy hpf in a shared object: the same source, built with public headers only and
- * linked with libheddle_lanes.a. With PLANTED it never holds a tenant, so that traces must
- * differ. */
+ * linked with libheddle_lanes.a. With PLANTED it never holds a tenant, so that the traces must
+ * differ from those of hpf. */
 #include "../../src/sched/policy/policy_hpf.c"
 
 #ifdef PLANTED

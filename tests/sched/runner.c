@@ -3,8 +3,8 @@
 
 /* Runs scenario files: events (sim/trace.h) with lines "expect" between them, then "---" and the
  * complete trace. --bless rewrites the trace, but never the expectations. --hpf FILE replaces hpf
- * by the policy in FILE and skips scenarios of other policies. Each scenario's journal is
- * replayed. */
+ * by the policy in FILE and skips scenarios of other policies. After each scenario the journal of
+ * its inputs is replayed. */
 #include "repeat.h"
 
 #include "daemon/policy_file.h"
@@ -66,9 +66,13 @@ static bool share_is(struct scenario *sc, const char *name, double percent, doub
 	return share >= percent - points && share <= percent + points;
 }
 
-/* expect TENANT LAUNCH turnaround|preemptions|finished OP VALUE; … sms LIST; … unfinished; expect
- * stat NAME OP VALUE; expect share TENANT PERCENT within POINTS: its share of the SM-time of all
- * finished blocks */
+/* Returns whether an expectation holds. Its forms:
+ *  expect TENANT LAUNCH turnaround|done|preemptions|finished OP VALUE
+ *  expect TENANT LAUNCH sms LIST
+ *  expect TENANT LAUNCH unfinished
+ *  expect stat NAME OP VALUE
+ *  expect share TENANT PERCENT within POINTS: the tenant's percentage of the SM time of all
+ *  finished blocks */
 static bool holds(struct scenario *sc, char **w, unsigned n)
 {
 	struct sched_stats st;
@@ -123,8 +127,8 @@ static void check(struct scenario *sc)
 		if (sim_split(line, strlen(line), &w) < 0 || !holds(sc, w.at, w.n))
 			fail(sc, sc->expect_lines.at[i], "does not hold:", line);
 	}
-	/* Checked in every scenario: each block ran exactly once, and no launch is unfinished
-	 * unless its tenant was held at the end. */
+	/* Checked in every scenario: a launch that is done has claimed all its blocks and finished
+	 * each of them once. */
 	for (struct sim_launch *l = sc->sim.launches; l; l = l->next) {
 		if (l->done && (l->finished != l->total || l->ticket < l->total))
 			fail(sc, 0, "blocks are missing:", l->name);

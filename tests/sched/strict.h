@@ -10,7 +10,7 @@
 #include "sched/engine/tenant_state.h"
 
 extern unsigned strict_taken[LAUNCH_STATES][LAUNCH_STATES];
-/* From this call on, tests plant illegal transitions, and these are counted, too. */
+/* illegal: from now on a test makes illegal transitions on purpose, so do not abort at them. */
 void strict_allow(bool illegal);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests the choice of which of two launches is older, on a simulated device: each launch's pace
- * depends on which of the two is older. */
+/* Tests which of two launches is made the older one (sched/policy/ages.h), on a simulated device.
+ * There, the pace of each launch depends on which of the two is older. */
 #include "unit.h"
 
 #include <math.h>
@@ -23,14 +23,14 @@ struct world {
 	struct age_launch at[3];
 	uint32_t n;
 	double alone_ns[2], done[2]; /* blocks done */
-	/* paces relative to the pace alone: [older][which] */
+	/* paces relative to the launch's pace alone: [older launch][launch] */
 	double pace[2][2];
-	double on[2]; /* fraction of its allowed blocks that are on SMs */
-	/* B gets room after it has run alone for this long; 0: B has room at once */
+	double on[2]; /* fraction of the blocks that it may have that are on SMs */
+	/* how long B must run without A until it gets room; 0: it has room at once */
 	uint64_t needs_ns;
-	uint64_t apart_ns; /* how long B has been alone */
-	/* When a launch first returned: the fraction of the other's blocks that were on SMs, and how
-	 * long the returning launch had been away. */
+	uint64_t apart_ns; /* how long B has run without A */
+	/* Two values from the time when a launch first returned: the fraction of the other launch's
+	 * blocks that were on SMs, and how long the returning launch had been away. */
 	double on_then;
 	uint64_t gone_ns;
 	uint32_t older;
@@ -54,7 +54,8 @@ static void make(struct world *w, double alone_ns)
 			.cost_ns = 0.3 * MS};
 	w->alone_ns[A] = w->alone_ns[B] = alone_ns;
 	w->on[A] = w->on[B] = 1;
-	/* The older launch runs almost as if alone; the other one starves only behind A. */
+	/* Each older launch runs almost as if alone. The younger one starves behind A, but not
+	 * behind B. */
 	w->pace[A][A] = 1;
 	w->pace[A][B] = 0.1;
 	w->pace[B][B] = 0.9;
@@ -151,12 +152,12 @@ static void the_better_order_is_found_and_kept(void **state)
 	(void)state;
 	make(&w, 80.0 * MS);
 	goes_on(&w);
-	/* The policy tried the other order, found it better, and kept it. */
+	/* The policy has tried the other order, found it better, and kept it. */
 	assert_int_equal(w.leaves, 1);
 	assert_int_equal(w.older, B);
 	assert_true(fabs(known(&w)->rate[A][0] - 1.1) < 0.02);
 	assert_true(fabs(known(&w)->rate[B][1] - 1.7) < 0.02);
-	/* The next launches swap at once, or not at all. */
+	/* Later launches of these kernels swap at once if A is older, and do not swap if B is. */
 	again(&w, A);
 	goes_on(&w);
 	assert_int_equal(w.leaves, 2);
@@ -180,7 +181,7 @@ static void a_worse_order_is_left_again(void **state)
 	goes_on(&w);
 	assert_int_equal(w.leaves, 2);
 	assert_int_equal(w.older, B);
-	/* That order is not tried again. */
+	/* The order in which A is older is not tried again. */
 	again(&w, B);
 	goes_on(&w);
 	assert_int_equal(w.leaves, 2);
@@ -215,7 +216,8 @@ static void nobody_leaves_where_it_cannot_pay(void **state)
 	w.at[A].cost_ns = w.at[B].cost_ns = 20.0 * MS;
 	goes_on(&w);
 	assert_int_equal(w.leaves, 0);
-	make(&w, 80.0 * MS); /* a form that leaves whenever its count changes */
+	/* the guard form, which leaves whenever its number of blocks changes */
+	make(&w, 80.0 * MS);
 	w.at[B].steady = true;
 	goes_on(&w);
 	assert_int_equal(w.leaves, 0);
@@ -223,7 +225,7 @@ static void nobody_leaves_where_it_cannot_pay(void **state)
 	w.at[B].code = w.at[A].code;
 	goes_on(&w);
 	assert_int_equal(w.leaves, 0);
-	make(&w, 80.0 * MS); /* the time alone, which measures progress, is unknown */
+	make(&w, 80.0 * MS); /* the duration alone, by which progress is measured, is unknown */
 	w.at[B].alone_ns = 0;
 	goes_on(&w);
 	assert_int_equal(w.leaves, 0);
@@ -233,7 +235,7 @@ static void nobody_leaves_where_it_cannot_pay(void **state)
 	assert_int_equal(w.leaves, 0);
 }
 
-/* B's blocks find room on a few SMs only while A is older; if this lasts, it counts as the result
+/* While A is older, B's blocks find room on only a few SMs. If this lasts, it counts as the result
  * of that order. */
 static void one_that_finds_no_room_comes_first(void **state)
 {
@@ -247,14 +249,14 @@ static void one_that_finds_no_room_comes_first(void **state)
 	assert_int_equal(w.leaves, 1);
 	assert_int_equal(w.older, B);
 	assert_true(fabs(known(&w)->rate[A][0] - 1.01) < 0.02);
-	/* The next time, B need not even be present. */
+	/* Next time A leaves even if B is not on the device at all. */
 	again(&w, A);
 	w.at[B].present = false;
 	ages_decide(&w.ages, w.now_ns, SMS, w.at, w.n, &w.wake_ns);
 	assert_true(w.ages.leaves && w.ages.leaver == A);
 }
 
-/* The device needs a moment to place B on the SMs that A has left. */
+/* The device needs a moment to place B on the SMs that A has left. A returns only after that. */
 static void one_that_left_comes_again_behind_the_other(void **state)
 {
 	struct world w;
@@ -267,7 +269,7 @@ static void one_that_left_comes_again_behind_the_other(void **state)
 	assert_int_equal(w.leaves, 1);
 	assert_true(w.on_then == 1);
 	assert_true(w.gone_ns < 4 * MS);
-	/* A does not stay away for a launch that finds no room even then. */
+	/* If B finds no room even then, A does not wait longer. */
 	make(&w, 80.0 * MS);
 	w.on[B] = w.pace[A][B] = w.pace[B][B] = 0.01;
 	w.needs_ns = 60 * MS;
@@ -275,7 +277,7 @@ static void one_that_left_comes_again_behind_the_other(void **state)
 	assert_true(w.on_then < 1 && w.gone_ns > 5 * MS && w.gone_ns < 7 * MS);
 }
 
-/* A brief lack of room does not count. */
+/* If B has no room only for a short time, this does not count as the result of the order. */
 static void one_that_comes_slowly_is_awaited(void **state)
 {
 	struct world w;
@@ -295,7 +297,8 @@ static void one_that_comes_slowly_is_awaited(void **state)
 	assert_true(fabs(known(&w)->rate[A][0] - 1.1) < 0.02);
 }
 
-/* In either order both together are slower than one after the other: the later launch waits. */
+/* In either order, both launches together are slower than one after the other. So the younger
+ * launch must wait. */
 static void two_that_are_no_good_together_run_one_by_one(void **state)
 {
 	struct world w;
@@ -305,7 +308,7 @@ static void two_that_are_no_good_together_run_one_by_one(void **state)
 	for (unsigned i = 0; i < 2; i++)
 		w.pace[i][A] = w.pace[i][B] = 0.3;
 	goes_on(&w);
-	/* A leaves for the other order, and again as the younger one */
+	/* A leaves once for the other order, and again as the younger one of the slow pair */
 	assert_int_equal(w.leaves, 2);
 	assert_int_equal(w.older, B);
 	assert_true(w.at[B].finished >= BLOCKS && w.at[A].finished < BLOCKS / 2);
@@ -316,12 +319,13 @@ static void two_that_are_no_good_together_run_one_by_one(void **state)
 		w.at[!(i & 1)].present = false;
 		goes_on(&w);
 		assert_true(anew || w.older == (i & 1));
-		/* The later launch does not start at all until both orders are measured anew. */
+		/* The younger launch does not start at all, except when the policy measures both
+		 * orders anew. */
 		assert_true(anew || w.leaves == begun);
 		assert_true(anew || w.at[!(i & 1)].finished == 0);
 	}
 	assert_true(known(&w)->apart < 10);
-	/* The pair now runs well together: this is eventually found out. */
+	/* From now on the pair runs well together, which the policy must find out eventually. */
 	for (unsigned i = 0; i < 2; i++)
 		w.pace[i][A] = w.pace[i][B] = 0.8;
 	for (unsigned i = 0; i < 80; i++) {
@@ -331,7 +335,8 @@ static void two_that_are_no_good_together_run_one_by_one(void **state)
 	assert_true(w.at[A].finished >= BLOCKS && w.at[B].finished > BLOCKS / 2);
 }
 
-/* When A returns behind B, it finds less room than when it first arrives behind B. */
+/* When A returns behind B, it finds less room than when it arrives behind B for the first time. So
+ * the order B, A has two different results. */
 static void an_order_after_a_swap_is_another_one(void **state)
 {
 	struct world w;
@@ -358,8 +363,8 @@ static void an_order_after_a_swap_is_another_one(void **state)
 	assert_true(fabs(known(&w)->rate[B][1] - 0.8) < 0.02);
 }
 
-/* B is older and leaves no room for A. The other order is hardly better. But if A comes first and
- * leaves again, both have room, and B has the first claim. */
+/* If B is older, A finds no room. If A is older, the pair is hardly faster. But if A comes first,
+ * leaves and returns, both have room, and B is older. */
 static void two_swaps_may_be_the_best(void **state)
 {
 	struct world w;
@@ -386,7 +391,8 @@ static void two_swaps_may_be_the_best(void **state)
 	assert_int_equal(w.leaves, 0);
 }
 
-/* A launch that was told to leave ends instead; another one takes its place. */
+/* The policy told a launch to leave, but the launch ends instead, and another one takes its
+ * place. */
 static void one_that_ends_is_not_waited_for(void **state)
 {
 	struct world w;
@@ -406,7 +412,8 @@ static void one_that_ends_is_not_waited_for(void **state)
 	assert_int_equal(w.older, B);
 }
 
-/* More pairs than are remembered, and more launches than can be tracked. */
+/* There are more pairs of kernels than the policy remembers, and more launches than it can
+ * track. */
 static void many(void **state)
 {
 	struct age_launch at[AGES_LAUNCHES + 8] = {{0}};

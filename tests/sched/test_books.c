@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests the engine's accounts, to the nanosecond: the cost of a preemption (FLEP, section 4.2), and
- * how long a launch waited, ran and still has to run (section 5.1). The scenarios test the
- * decisions based on them. */
+/* Tests the engine's accounts, exact to the nanosecond: the cost of a preemption (FLEP, section
+ * 4.2), and the times that a launch waited, ran and still has to run (section 5.1). The scenarios
+ * test the decisions that follow from them. */
 #include "unit.h"
 
 #include "named.h"
@@ -86,8 +86,8 @@ static struct sched_info look(const struct fixture *f, const struct sched_launch
 	return i;
 }
 
-/* The high-priority launch takes the device. The low-priority one has left after leaves_ns and gets
- * it back 1 ms later. */
+/* The high-priority launch takes the device. The victim's workers have left after leaves_ns. The
+ * victim gets the device back 1 ms later. */
 static void preempt(struct fixture *f, struct sched_launch *victim, uint64_t leaves_ns)
 {
 	struct sched_launch *h = submit(f, f->high, 9, 400);
@@ -116,7 +116,8 @@ static void cost_is_learnt(void **state)
 	assert_int_equal(look(&f, l).cost_ns, 70 * US + RESUME);
 	preempt(&f, l, 130 * US);
 	assert_int_equal(look(&f, l).cost_ns, 100 * US + RESUME);
-	/* The cost belongs to the kernel, not the launch, and does not apply to other kernels. */
+	/* The cost belongs to the kernel, so a later launch of the kernel has it, and other kernels
+	 * do not. */
 	other = submit(&f, f.low, 2, 800);
 	assert_int_equal(look(&f, other).cost_ns, 100 * US);
 	sched_end(f.s, f.now, other, false, 0);
@@ -143,8 +144,8 @@ static void cost_is_of_fifty(void **state)
 	sched_destroy(f.s);
 }
 
-/* The drain of a launch that was not told to leave teaches nothing, nor does that of a launch that
- * was not there when it was told. */
+/* The engine learns no cost from the drain of a launch that it did not tell to leave, or that was
+ * not on the device when it was told. */
 static void cost_of_none(void **state)
 {
 	struct fixture f = begin(false);
@@ -166,7 +167,8 @@ static void cost_of_none(void **state)
 	sched_destroy(f.s);
 }
 
-/* Giving up some SMs is a preemption, too; its cost is the time that the next owner waits. */
+/* Giving up some SMs is a preemption, too. Its cost is the time that the next owner of the SMs
+ * waits. */
 static void cost_of_shrinking(void **state)
 {
 	struct fixture f = begin(true);
@@ -183,7 +185,7 @@ static void cost_of_shrinking(void **state)
 	f.now += 20 * MS;
 	tell(&f);
 	assert_int_equal(look(&f, l).n_sms, 4);
-	/* The SMs are returned before any worker has left. */
+	/* The launch gets the SMs back before any of its workers has left. */
 	h = launch(&f, f.high, 9, 2);
 	assert_int_equal(look(&f, l).n_sms, 2);
 	end(&f, h);
@@ -192,7 +194,8 @@ static void cost_of_shrinking(void **state)
 	assert_int_equal(look(&f, l).n_sms, 4);
 	sched_shrunk(f.s, f.now, l);
 	assert_int_equal(look(&f, l).cost_ns, 35 * US + RESUME);
-	/* Some SMs, then all: one preemption, which ends when the last worker leaves. */
+	/* The launch loses some SMs, then all. This is one preemption, which ends when the last
+	 * worker leaves. */
 	h = launch(&f, f.high, 9, 2);
 	f.now += 500 * US;
 	launch(&f, f.high, 8, 400);
@@ -204,8 +207,8 @@ static void cost_of_shrinking(void **state)
 	sched_destroy(f.s);
 }
 
-/* T_w grows while a launch is active but not on the device; T_r and the time it ran change only
- * while it is there. */
+/* The waiting time (T_w) grows while a launch is active but not on the device. The remaining time
+ * (T_r) and the time that it ran change only while it is on the device. */
 static void waited(void **state)
 {
 	struct fixture f = begin(false);
@@ -219,7 +222,7 @@ static void waited(void **state)
 	f.now += 2 * MS;
 	assert_int_equal(look(&f, l).waited_ns, 3 * MS);
 	assert_int_equal(look(&f, l).ran_ns, 2 * MS);
-	/* A draining launch still counts as running; after the drain it waits. */
+	/* A draining launch still counts as running. After the drain it counts as waiting. */
 	h = submit(&f, f.high, 9, 400);
 	f.now += 100 * US;
 	assert_int_equal(look(&f, l).ran_ns, 2 * MS + 100 * US);
@@ -229,14 +232,15 @@ static void waited(void **state)
 	f.now += 5 * MS;
 	assert_int_equal(look(&f, l).waited_ns, 8 * MS);
 	assert_int_equal(look(&f, l).ran_ns, 2 * MS + 100 * US);
-	/* A submitted launch waits only for its own stream, which does not count. */
+	/* h was next in its stream, so its waiting counted. In a queue behind a launch of its
+	 * stream, it would not. */
 	assert_int_equal(look(&f, h).waited_ns, 100 * US);
 	assert_int_equal(look(&f, h).ran_ns, 5 * MS);
 	sched_destroy(f.s);
 }
 
-/* Time on half of the SMs that a launch could use counts half, also for what the model learns; a
- * launch with all SMs that it can use runs in full. */
+/* Time on half of the SMs that a launch could use counts half, also for what the model learns. Time
+ * on all SMs that the launch can use counts in full. */
 static void ran_on_some(void **state)
 {
 	struct fixture f = begin(true);
@@ -248,8 +252,8 @@ static void ran_on_some(void **state)
 	f.now += 8 * MS;
 	assert_int_equal(look(&f, l).ran_ns, MS + 8 * MS / 4);
 	assert_int_equal(look(&f, h).ran_ns, 8 * MS);
-	/* With an unknown duration, the remaining time follows from the time it ran and its
-	 * finished blocks. */
+	/* The launch's duration is unknown, so its remaining time follows from its finished blocks
+	 * and the time that it ran. */
 	sched_progress(f.s, l, 200);
 	assert_int_equal(look(&f, l).remaining_ns, 3 * (MS + 8 * MS / 4));
 	end(&f, h);
@@ -261,7 +265,7 @@ static void ran_on_some(void **state)
 		uint64_t ran = look(&f, l).ran_ns;
 
 		sched_progress(f.s, l, 800);
-		/* the device's time span includes other launches' time */
+		/* 77 is the device's time span, which includes other launches' time */
 		sched_end(f.s, f.now, l, true, 77);
 		tell(&f);
 		l = submit(&f, f.low, 1, 800);
@@ -276,7 +280,8 @@ static void ran_on_some(void **state)
 	sched_destroy(f.s);
 }
 
-/* The remaining time follows finished blocks, not elapsed time; the prediction never changes. */
+/* The remaining time follows the finished blocks, not the elapsed time. The predicted duration
+ * never changes. */
 static void remaining(void **state)
 {
 	struct fixture f = begin(false);
@@ -344,7 +349,8 @@ static const struct sched_model notebook = {
 	.learn_curve = note_learn_curve,
 };
 
-/* The engine asks the model that it was given, with all features, and does not change its state. */
+/* The engine uses the model that its creator passed, with all features of a launch, and does not
+ * touch the model's state. */
 static void model_of_the_caller(void **state)
 {
 	struct notes n = {0};
@@ -375,8 +381,8 @@ static void model_of_the_caller(void **state)
 	assert_memory_equal(&n.taught, &n.asked, sizeof(n.asked));
 	assert_int_equal(n.ran_ns, 3 * MS);
 	assert_true(n.n_curves == 1 && n.per_sm == 2 && n.blocks == 30 && n.sm_ns == 12 * MS);
-	/* A launch that the engine first sees after its end: two blocks, each with an SM to
-	 * itself. */
+	/* The engine sees this launch only after its end. Its two blocks each had an SM to
+	 * themselves. */
 	i.total = 2;
 	sched_learn(f.s, &i, 5 * MS);
 	assert_int_equal(n.ran_ns, 5 * MS);
@@ -384,8 +390,8 @@ static void model_of_the_caller(void **state)
 	sched_destroy(f.s);
 }
 
-/* The curve is learnt from blocks that finish on the launch's SMs, few or many, even if the launch
- * never ends. */
+/* The curve is learnt from the blocks that finish on the launch's SMs, whatever their number, even
+ * if the launch never ends. */
 static void curve_on_some(void **state)
 {
 	struct notes n = {0};
@@ -410,7 +416,7 @@ static void curve_on_some(void **state)
 	sched_progress(f.s, l, 90);
 	launch(&f, f.high, 8, 400);
 	assert_int_equal(look(&f, l).state, LAUNCH_DRAINING);
-	f.now += MS; /* the launch keeps these SMs until it has left */
+	f.now += MS; /* the launch keeps its SMs until it has left */
 	sched_progress(f.s, l, 100);
 	drained(&f, l);
 	assert_true(n.n_curves == 1 && n.per_sm == 2 && n.blocks == 100);
@@ -423,9 +429,9 @@ static void curve_on_some(void **state)
 	sched_destroy(f.s);
 }
 
-/* A launch with the same bound from its first block to its end teaches the curve at that bound. The
- * device's own figure includes the wait for the bound and does not count. The duration on the whole
- * device is estimated. */
+/* A launch whose bound never changed gives a point of the curve at that bound. The device's own
+ * figure does not count, because it includes the wait for the bound. The duration on the whole
+ * device is estimated from the point. */
 static void curve_of_a_bound(void **state)
 {
 	struct notes n = {0};
@@ -453,8 +459,8 @@ static void curve_of_a_bound(void **state)
 	sched_destroy(f.s);
 }
 
-/* A launch that was preempted for one that has ended, has a new grant, and is not back on its SMs
- * yet. */
+/* Returns a launch that was preempted for another one, which has ended. It has a new grant, but its
+ * blocks are not back on their SMs yet. */
 static struct sched_launch *comes(struct fixture *f)
 {
 	struct sched_options o = {.n_sms = 4, .simultaneous = true, .tells_started = true};
@@ -479,7 +485,7 @@ static struct sched_launch *comes(struct fixture *f)
 	return l;
 }
 
-/* The time of a change counts for no tenant until blocks start again. */
+/* From the grant until blocks start again, the time counts for no tenant. */
 static void change_is_nobodys(void **state)
 {
 	struct fixture f;
@@ -487,7 +493,7 @@ static void change_is_nobodys(void **state)
 	uint64_t before = sched_service(f.low);
 
 	f.now += 3 * MS;
-	sched_started(f.s, f.now, l, 100); /* blocks that had started before */
+	sched_started(f.s, f.now, l, 100); /* no block has started since the grant */
 	assert_int_equal(sched_service(f.low), before);
 	sched_started(f.s, f.now, l, 101);
 	assert_int_equal(sched_service(f.low), before);
@@ -497,8 +503,8 @@ static void change_is_nobodys(void **state)
 	sched_destroy(f.s);
 }
 
-/* After a while, a launch that does not return is charged all the same; otherwise its turn would
- * never end. */
+/* If a launch with a grant does not return for long, the time counts for its tenant nevertheless.
+ * Otherwise its turn would never end. */
 static void change_is_bounded(void **state)
 {
 	struct fixture f;
@@ -511,8 +517,8 @@ static void change_is_bounded(void **state)
 	sched_destroy(f.s);
 }
 
-/* Unmanaged work submitted while its tenant is held does not count as service until the tenant's
- * turn. */
+/* Unmanaged work that a tenant submits while it is held does not count as its service before its
+ * turn comes. */
 static void held_has_nothing(void **state)
 {
 	struct sched_options o = {.n_sms = 4, .simultaneous = true};

@@ -39,8 +39,8 @@ static void falls_all_the_way(void **state)
 	prunes_to(ns, 8, (const uint32_t[]){1, 2, 3, 4, 5, 6, 7, 8, 0});
 }
 
-/* binomialOptions: one count in the middle is slower than a smaller one; later counts are faster
- * again. */
+/* binomialOptions: a count in the middle of the curve is slower than a smaller count. Larger counts
+ * are faster again. */
 static void slower_in_the_middle(void **state)
 {
 	static const double ns[] = {0, 60, 33, 24, 20, 21, 17, 17.5, 16};
@@ -48,7 +48,7 @@ static void slower_in_the_middle(void **state)
 	prunes_to(ns, 8, (const uint32_t[]){1, 2, 3, 4, 6, 8, 0});
 }
 
-/* nbody: the last counts never reach the shortest duration again. */
+/* nbody: the shortest duration is in the middle of the curve, and no larger count is as fast. */
 static void slower_at_the_end(void **state)
 {
 	static const double ns[] = {0, 50, 27, 19, 19.5, 22, 20, 19.25, 30};
@@ -56,8 +56,8 @@ static void slower_at_the_end(void **state)
 	prunes_to(ns, 8, (const uint32_t[]){1, 2, 3, 0});
 }
 
-/* Comparing each count only with its neighbour is not enough: 4 is faster than 3, but not than
- * 2. */
+/* Comparing each count with the next smaller one is not enough: here 4 is faster than 3, but not
+ * faster than 2. */
 static void slower_than_an_earlier_one(void **state)
 {
 	static const double ns[] = {0, 50, 20, 40, 30, 19};
@@ -93,7 +93,8 @@ static void counts_that_a_grid_can_use(void **state)
 	assert_int_equal(curve_most(32, UINT64_MAX, 1), 32);
 }
 
-/* Each count comes once per round; the first few steps leave no wide gap. */
+/* In each round of turns, every count comes once, and the first few counts are spread over the
+ * whole range. */
 static void turns_are_spread(void **state)
 {
 	for (uint32_t most = 1; most <= 32; most++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests records of kernels in memory: means, the regression, costs, curves, their users, limits on
- * their number, and invalid values. */
+/* Tests records of kernels in memory: means, the regression, costs, curves, which users share a
+ * record, limits on the number of records, and invalid values. */
 #include "unit.h"
 
 #include "sched/model/durations.h"
@@ -29,7 +29,8 @@ static struct fixture begin(void)
 	return f;
 }
 
-/* A launch that takes 5 us plus, for each wave of blocks, 10 ns times n. */
+/* Returns the shape of a launch. The simulated kernel takes 5 us, plus 10 ns times n for each wave
+ * of blocks. */
 static struct sched_shape shape(const struct fixture *f, uint64_t blocks, float n)
 {
 	return (struct sched_shape){.kernel = f->number,
@@ -109,7 +110,8 @@ static void slow_ones(void **state)
 	durations_destroy(g.d);
 }
 
-/* A preempted launch only lowers the prediction, unless the kernel does other work now. */
+/* The measured time of a preempted launch may be too long, so it only lowers the prediction. But if
+ * it is very much longer, the kernel does other work now, and the prediction follows. */
 static void disturbed_ones(void **state)
 {
 	struct fixture f = begin(), g = begin();
@@ -127,8 +129,8 @@ static void disturbed_ones(void **state)
 	durations_destroy(g.d);
 }
 
-/* One launch is enough for an estimate proportional to blocks; a few more give a good one, even for
- * unseen inputs. */
+/* After one launch, the prediction is proportional to the number of blocks. After a few more it is
+ * good, even for inputs that were never measured. */
 static void other_shapes(void **state)
 {
 	struct fixture f = begin();
@@ -147,7 +149,7 @@ static void other_shapes(void **state)
 	durations_destroy(f.d);
 }
 
-/* A shape that runs a thousand times does not displace the others in the regression. */
+/* One shape runs thousands of times. This does not displace the other shapes in the regression. */
 static void often(void **state)
 {
 	struct fixture f = begin();
@@ -160,7 +162,7 @@ static void often(void **state)
 	durations_destroy(f.d);
 }
 
-/* Whatever the model is taught, no prediction is 0, negative, NaN, or beyond the range of the
+/* Whatever the measurements are, no prediction is 0, negative, NaN, or beyond the range of the
  * clock. */
 static void nonsense(void **state)
 {
@@ -265,7 +267,8 @@ static unsigned kernels_of(const struct durations *d, uint32_t uid)
 	return n;
 }
 
-/* A user who runs new kernels all the time takes a quarter of the others' room, and no more. */
+/* One user fills the records. A second user who runs new kernels all the time gets a quarter of
+ * them, and no more. */
 static void room(void **state)
 {
 	struct fixture f = begin();
@@ -311,7 +314,7 @@ static void restored(void **state)
 	learn(&g, 30, 100);
 	assert_int_equal(durations_restore(g.d, &k[0]), 0);
 	assert_int_equal(durations_find(g.d, g.number)->launches, 31);
-	/* Records with values that heddle never writes. */
+	/* Records with values that heddle never writes are refused. */
 #define REFUSED(change)                                                     \
 	do {                                                                \
 		broken = k[0];                                              \
@@ -335,7 +338,7 @@ static void restored(void **state)
 	REFUSED(broken.ridge.least[0] = 5);
 	REFUSED(broken.owner.uid = DURATION_ANY);
 	REFUSED(memset(broken.owner.driver, 'x', sizeof(broken.owner.driver)));
-	/* Any byte of a record may be corrupted. */
+	/* A record with a wrong byte is refused, or gives valid predictions. */
 	for (uint64_t i = 0; i < 20000; i++) {
 		struct sched_shape s = shape(&g, 17, 3);
 
@@ -354,8 +357,9 @@ static void restored(void **state)
 	durations_destroy(g.d);
 }
 
-/* Predictions are on the path of decisions: 6 us measured, 10 us allowed. Measures this thread's
- * CPU time, the best of many; BOUND_US is twice as much, for slower machines. */
+/* The engine waits for predictions, so they must be quick: 6 us were measured, and 10 us are
+ * allowed. This measures the thread's CPU time, and takes the best of many. BOUND_US is twice the
+ * allowed time, for slower machines. */
 static void time_it_takes(void **state)
 {
 	struct fixture f = begin();
@@ -384,8 +388,9 @@ static void time_it_takes(void **state)
 	durations_destroy(f.d);
 }
 
-/* Two kernels that each saturate an SM at any count are predicted to take twice the time side by
- * side, until measured. New samples of a curve leave the ratio of a pair unchanged. */
+/* Each of two kernels saturates an SM with any number of blocks. Until the pair is measured, both
+ * are predicted to take twice as long side by side. New samples of a kernel's curve do not change
+ * the measured ratio of the pair. */
 static void pairs(void **state)
 {
 	struct fixture f = begin();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests policy greedy with made-up views: compares its plan with the best of all plans, found by
- * trying them all. */
+/* Tests policy greedy with made-up views. Compares its plan with the best plan that fits, which the
+ * test finds by trying them all. */
 #include "unit.h"
 
 #include <errno.h>
@@ -24,8 +24,8 @@ struct world {
 	uint8_t quota[KERNELS * SMS], held[KERNELS];
 };
 
-/* n kernels of separate tenants: 256 threads, 8 blocks per SM, 1000 blocks, nothing known of their
- * times. */
+/* Makes a view of n kernels of separate tenants. Each has blocks of 256 threads, of which 8 fit on
+ * an SM, and 1000 blocks. Their times are unknown. */
 static void make(struct world *w, unsigned n)
 {
 	*w = (struct world){.device = {.size = sizeof(w->device),
@@ -63,7 +63,7 @@ static void make(struct world *w, unsigned n)
 		.size = sizeof(w->plan), .quota = w->quota, .held = w->held};
 }
 
-/* Returns the count of each kernel; all SMs are alike. */
+/* Makes a decision. Returns each kernel's number of blocks per SM, which is the same on all SMs. */
 static void decide_with(struct world *w, const char *options, uint32_t ret[KERNELS])
 {
 	const struct heddle_policy *policy = sched_policy_greedy.table;
@@ -106,7 +106,7 @@ static void random_kernel(struct heddle_policy_kernel *k, uint64_t *seed)
 	k->shared_bytes = (uint32_t)(next(seed) % 4) * 12000;
 	k->blocks_per_sm = 2 + (uint32_t)(next(seed) % 7);
 	k->finished = next(seed) % 900;
-	/* Sometimes a further block does not help, or even harms. */
+	/* Sometimes one more block makes the kernel no faster, or even slower. */
 	for (unsigned c = 1; c <= k->blocks_per_sm; c++) {
 		k->curve_ns[c] = ns;
 		ns = ns * (60 + next(seed) % 50) / 100;
@@ -143,8 +143,8 @@ static double longest(const struct world *w, const uint32_t count[KERNELS])
 	return most;
 }
 
-/* Returns the shortest possible time of the longest kernel over all plans that fit; negative if
- * none fits. */
+/* Returns the time of the longest kernel under the plan that makes it shortest, over all plans that
+ * fit; negative if none fits. */
 static double best(const struct world *w)
 {
 	double least = -1;
@@ -184,7 +184,7 @@ static void as_good_as_the_best(void **state)
 	assert_true(n > 1000 && shared > 500); /* the cases were not trivial */
 }
 
-/* No room is left that a kernel could use. */
+/* The plan leaves no room on an SM with which a kernel would be faster. */
 static void nothing_is_wasted(void **state)
 {
 	uint64_t seed = 11;
@@ -201,7 +201,7 @@ static void nothing_is_wasted(void **state)
 			continue;
 		for (unsigned i = 0; i < KERNELS; i++) {
 			memcpy(more, got, sizeof(more));
-			/* Raise the count until the kernel is faster. */
+			/* Find the next number of blocks with which the kernel is faster. */
 			for (more[i]++; more[i] <= w.kernel[i].blocks_per_sm &&
 					remaining(&w.kernel[i], more[i]) >=
 						remaining(&w.kernel[i], got[i]);)
@@ -216,21 +216,21 @@ static void unknown(void **state)
 	uint32_t got[KERNELS];
 	struct world w;
 
-	make(&w, 2); /* each alone would fill an SM */
+	make(&w, 2); /* each alone could fill an SM */
 	decide(&w, got);
 	assert_int_equal(got[0] + got[1], 8);
 	assert_true(got[0] >= 1 && got[1] >= 1);
-	/* One kernel's total time is predicted: the unknown one may take longer. */
+	/* Only kernel 1's time is predicted. Kernel 0 may take longer, so it gets more blocks. */
 	w.kernel[1].predicted_ns = 5 * MS;
 	decide(&w, got);
 	assert_true(got[0] == 7 && got[1] == 1);
-	/* Three times the time gets three times the blocks. */
+	/* A kernel that takes three times as long gets three times as many blocks. */
 	w.kernel[0].predicted_ns = 15 * MS;
 	decide(&w, got);
 	assert_true(got[0] == 6 && got[1] == 2);
 }
 
-/* A curve with one point at any count: the other counts are assumed as fast per block. */
+/* Each curve has one point. Other numbers of blocks are assumed to be as fast per block. */
 static void one_point(void **state)
 {
 	for (unsigned n = 1; n <= 8; n++) {
@@ -242,10 +242,10 @@ static void one_point(void **state)
 		w.kernel[1].curve_ns[9 - n] = 8 * MS / (9 - n);
 		decide(&w, got);
 		assert_true(got[0] == 4 && got[1] == 4);
-		w.kernel[1].blocks_per_sm = 1; /* no other count is possible */
+		w.kernel[1].blocks_per_sm = 1; /* only one of its blocks fits on an SM */
 		w.kernel[1].threads = 2048;
 		decide(&w, got);
-		/* not enough room for both: the hardware queues */
+		/* both do not fit on an SM together, so the hardware queues one */
 		assert_true(got[0] == 1 && got[1] == 1);
 	}
 }
@@ -260,7 +260,8 @@ static void alone(void **state)
 	assert_int_equal(w.quota[0], HEDDLE_POLICY_UNBOUNDED);
 }
 
-/* A kernel's last block has started: the others share everything while it ends. */
+/* The last block of a kernel has started, so the kernel needs no room. While it ends, the others
+ * are not limited. */
 static void last_block(void **state)
 {
 	uint32_t got[KERNELS];
@@ -276,7 +277,8 @@ static void last_block(void **state)
 	assert_int_equal(w.quota[SMS], HEDDLE_POLICY_UNBOUNDED);
 }
 
-/* A kernel that is nearly done has no use for more blocks. */
+/* Kernel 0 has two blocks per SM left, so it gets no more than two, though it is predicted to take
+ * very long. */
 static void nearly_through(void **state)
 {
 	uint32_t got[KERNELS];
@@ -308,7 +310,8 @@ static void in_turns(void **state)
 	assert_int_equal(got[0] + got[2], 0);
 }
 
-/* An unranked kernel can only leave whole SMs: the others get the room beside it. */
+/* heddle cannot limit the blocks of an unranked kernel on an SM: it has all that fit, or none. The
+ * other kernel gets the remaining room. */
 static void unranked(void **state)
 {
 	const uint8_t now[SMS] = {0};
@@ -324,7 +327,7 @@ static void unranked(void **state)
 	assert_int_equal(got[1], 3);
 }
 
-/* The first kernel has the guard form, supports counts 2 to 4 and 6, and currently has `now`. */
+/* Kernel 0 has the guard form, which can run 2, 3, 4 or 6 blocks on an SM, and now has `now`. */
 static void make_guard(struct world *w, unsigned n, uint8_t now)
 {
 	static uint8_t quota[SMS];
@@ -337,7 +340,8 @@ static void make_guard(struct world *w, unsigned n, uint8_t now)
 	w->kernel[0].cost_ns = MS;
 }
 
-/* Shared memory limits the guard kernel to 4 blocks and leaves enough for the other kernel. */
+/* To limit the guard form to 4 blocks per SM, heddle gives its blocks additional shared memory.
+ * This must leave enough for the other kernel's blocks. */
 static void guard(void **state)
 {
 	uint32_t got[KERNELS];
@@ -352,14 +356,15 @@ static void guard(void **state)
 	assert_true(got[0] * (w.device.shared_per_sm / (got[0] + 1) + 1) + got[1] * (20 << 10) <=
 		    w.device.shared_per_sm);
 	w.kernel[1].shared_bytes = 0;
-	/* 7 blocks would use the other half of the threads, but 7 is not available. */
+	/* The other kernel takes half of the threads. 7 blocks would also fit, but the form cannot
+	 * run 7. */
 	w.kernel[0].threads = 128;
 	w.kernel[0].blocks_per_sm = 16;
 	w.kernel[1].blocks_per_sm = 2;
 	decide(&w, got);
 	assert_int_equal(got[0], 6);
 	assert_int_equal(got[1], 2);
-	/* Two blocks are the smallest available count and all that fit, so there is no bound. */
+	/* Two blocks are all that fit and the fewest that the form can run, so it has no bound. */
 	w.kernel[0].threads = 1024;
 	w.kernel[0].blocks_per_sm = 2;
 	w.kernel[1].blocks_per_sm = 8;
@@ -367,7 +372,7 @@ static void guard(void **state)
 	assert_int_equal(w.quota[0], HEDDLE_POLICY_UNBOUNDED);
 }
 
-/* A new count must gain more than it costs. */
+/* The number of blocks of the guard form changes only if this gains more than it costs. */
 static void guard_keeps_count(void **state)
 {
 	uint32_t got[KERNELS];
@@ -383,7 +388,8 @@ static void guard_keeps_count(void **state)
 		assert_int_equal(got[0], gains ? 4 : 2);
 		assert_int_equal(got[1], 4);
 	}
-	/* Alone it needs no bound, but removing the bound does not pay at the very end. */
+	/* A kernel that is alone needs no bound, but removing its bound does not pay just before
+	 * its end. */
 	for (unsigned gains = 0; gains < 2; gains++) {
 		make_guard(&w, 1, 4);
 		w.kernel[0].predicted_ns = 100 * MS;
@@ -391,14 +397,14 @@ static void guard_keeps_count(void **state)
 		decide(&w, got);
 		assert_int_equal(got[0], gains ? 8 : 4);
 	}
-	/* The guard kernel has more than its share, so the kernel beside it does not fit. */
+	/* The guard form has so many blocks that the other kernel does not fit beside it. */
 	make_guard(&w, 2, 6);
 	w.kernel[0].predicted_ns = w.kernel[1].predicted_ns = 2 * MS;
 	decide(&w, got);
 	assert_int_equal(got[0], 4);
 }
 
-/* Shared memory cannot limit two kernels at once: each keeps its count. */
+/* Shared memory cannot limit two kernels on an SM at once, so each keeps its number of blocks. */
 static void two_guards(void **state)
 {
 	uint32_t got[KERNELS];
@@ -419,7 +425,7 @@ static void two_guards(void **state)
 
 /* ---- the option pairs ---- */
 
-/* time of a kernel beside another, in percent of its curve's time; 0: unknown */
+/* time of a kernel in a pair, in percent of the time on its curve; 0: unknown */
 static uint32_t slowed,
 	slowed_by_second; /* like `slowed`, for pairs with the second kernel; 0: use `slowed` */
 
@@ -437,7 +443,7 @@ static int ask(const struct heddle_policy_plan *plan, const uint32_t kernel[2],
 	return 0;
 }
 
-/* n kernels that take 8 ms with all blocks, and also with four of them. */
+/* Makes a view of n kernels that take 8 ms each, with eight blocks per SM as with four. */
 static void make_pairs(struct world *w, unsigned n)
 {
 	make(w, n);
@@ -463,13 +469,14 @@ static void together_if_it_pays(void **state)
 	make_pairs(&w, 2);
 	decide(&w, plain);
 	assert_true(plain[0] == 4 && plain[1] == 4);
-	/* 8 ms each, 16 ms one after the other; together 8 ms to 14.8 ms. */
+	/* Each takes 8 ms alone, so both take 16 ms one after the other. Together they take 8 to
+	 * 14.8 ms here, which pays. */
 	for (uint32_t percent = 100; percent <= 185; percent += 17) {
 		decide_pairs(&w, percent, got);
 		assert_memory_equal(got, plain, 2 * sizeof(got[0]));
 	}
-	/* A gain of up to 5 %, or a loss, is not worth it: the second kernel gets no SM, the first
-	 * all. */
+	/* A gain of less than 5 %, or a loss, does not pay. The second kernel gets no SM, and the
+	 * first gets all. */
 	for (uint32_t percent = 192; percent <= 300; percent += 12) {
 		decide_pairs(&w, percent, got);
 		assert_int_equal(w.quota[0], HEDDLE_POLICY_UNBOUNDED);
@@ -487,8 +494,9 @@ static void together_if_it_pays(void **state)
 	assert_memory_equal(got, plain, 2 * sizeof(got[0]));
 }
 
-/* Only the remaining part counts. A has a tenth left, which takes 1.6 ms beside B; B completes 0.8
- * ms of its 8 ms meanwhile. 1.6 + 7.2 = 8.8 ms, the same as one after the other: no gain. */
+/* Only the remaining work counts. A has a tenth left. It takes 1.6 ms beside B, which does 0.8 ms
+ * of its work in this time and then needs 7.2 ms. In sum 8.8 ms: as long as one after the other, so
+ * sharing gains nothing. */
 static void what_is_left_counts(void **state)
 {
 	uint32_t got[KERNELS];
@@ -505,8 +513,9 @@ static void what_is_left_counts(void **state)
 	assert_int_equal(got[1], 0);
 }
 
-/* A running pair stays together up to 5 % and the cost of preempting above the break-even at 200
- * %. */
+/* One after the other is as fast as together if each kernel takes 200 % of its time in the pair. A
+ * pair that runs already is separated only if it is slower than that by more than 5 % and the cost
+ * of preempting. */
 static void running_pairs_stay(void **state)
 {
 	uint32_t got[KERNELS];
@@ -525,7 +534,8 @@ static void running_pairs_stay(void **state)
 	assert_int_equal(got[1], 0);
 }
 
-/* All three together would be too slow because of the third; no kernel overtakes it. */
+/* All three together would be too slow because of the third kernel, so it waits. A later kernel
+ * does not overtake one that waits. */
 static void three(void **state)
 {
 	uint32_t got[KERNELS];
@@ -547,8 +557,8 @@ static void three(void **state)
 	assert_true(got[0] && !got[1] && !got[2]);
 }
 
-/* Two kernels that run at a third of their pace side by side, in either order: in the end one has
- * every place on each SM, and the other waits. */
+/* Two kernels run at a third of their pace side by side, in either order. In the end, one must have
+ * all places on each SM while the other waits. */
 static void who_waits_leaves_all_to_the_other(void **state)
 {
 	const struct heddle_policy *policy = sched_policy_greedy.table;
@@ -589,9 +599,9 @@ static void who_waits_leaves_all_to_the_other(void **state)
 	assert_true(!w.quota[0] || !w.quota[SMS]);
 }
 
-/* The first of two launches has started its last blocks, and the SMs would keep its shared memory
- * split while these run. The second launch, with less shared memory, waits for them, but not for
- * long. */
+/* All blocks of the first of two launches have started. While the last of them run, the SMs would
+ * keep more shared memory than the second launch needs. So the second launch waits for them, but
+ * not for long. */
 static void the_last_blocks_are_awaited(void **state)
 {
 	const struct heddle_policy *policy = sched_policy_greedy.table;
@@ -631,7 +641,7 @@ static void the_last_blocks_are_awaited(void **state)
 	}
 }
 
-/* The policy does not ask for a prediction of a pair that was measured. */
+/* If a pair was measured, the policy uses this and does not ask for a prediction. */
 static void what_was_measured_is_not_predicted(void **state)
 {
 	const struct heddle_policy *policy = sched_policy_greedy.table;
@@ -654,8 +664,8 @@ static void what_was_measured_is_not_predicted(void **state)
 		w.plan.wake_ns = HEDDLE_POLICY_UNKNOWN;
 		memset(w.quota, 0, sizeof(w.quota));
 		policy->decide(greedy, &w.view, &w.plan);
-		/* In the current order the pair is better than one by one, and no better result is
-		 * possible: no swap would repay its cost. */
+		/* The pair runs better in this order than one after the other, and no order is good
+		 * enough to repay a swap. */
 		assert_true(w.quota[0] && w.quota[SMS]);
 		for (unsigned i = 0; i < 2; i++) {
 			w.kernel[i].cost_ns = 500 * MS;

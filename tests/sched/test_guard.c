@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests the engine with launches in the guard form: one count on all SMs, from the available ones,
- * and how a change of the count works. */
+/* Tests the engine with launches in the guard form. Such a launch has the same number of blocks on
+ * all SMs, out of a few possible numbers. To change it, all its blocks must leave. */
 #include "unit.h"
 
 #include "sched/engine/planner.h"
@@ -13,7 +13,7 @@
 #define MS    1000000ull
 #define SMS   4
 #define NONE  255   /* no bound */
-#define COUNT 0x5cu /* of 8 blocks, counts of 2, 3, 4 and 6 are available, too */
+#define COUNT 0x5cu /* 8 blocks fit on an SM; 2, 3, 4 and 6 are possible, too */
 
 /* The policy's quota for each SM. */
 static uint8_t plan[SMS];
@@ -34,7 +34,7 @@ struct fixture {
 	struct sched_tenant *t;
 	struct sched_launch *l;
 	uint64_t now;
-	enum sched_action_type last; /* the last action for the launch */
+	enum sched_action_type last; /* last action for the launch */
 	unsigned told;
 };
 
@@ -52,7 +52,7 @@ static void tell(struct fixture *f)
 	}
 }
 
-/* The policy changes its plan in its next turn. */
+/* From its next turn on, the policy gives the launch these numbers of blocks on the four SMs. */
 static void give(struct fixture *f, uint8_t a, uint8_t b, uint8_t c, uint8_t d)
 {
 	const uint8_t row[SMS] = {a, b, c, d};
@@ -97,8 +97,8 @@ static void begin(struct fixture *f, uint32_t counts)
 	assert_int_equal(f->told, 0);
 }
 
-/* A count between two available ones becomes the smaller one; a count below all becomes the
- * smallest. */
+/* If the policy gives a number that is not possible, the launch gets the next smaller one. If all
+ * possible numbers are larger, it gets the smallest. */
 static void counts(void **state)
 {
 	static const uint8_t asked[] = {7, 6, 5, 4, 3, 1, 8, 12},
@@ -121,7 +121,7 @@ static void counts(void **state)
 	sched_destroy(f.s);
 }
 
-/* The smallest nonzero quota applies to all SMs. */
+/* If the policy gives different numbers, the smallest of them that is not 0 applies to all SMs. */
 static void one_count(void **state)
 {
 	struct fixture f;
@@ -130,13 +130,15 @@ static void one_count(void **state)
 	give(&f, 6, 0, 3, NONE);
 	expect(&f, 3, 0, 3, 3);
 	assert_int_equal(f.last, SCHED_SHRINK);
-	/* Moving to other SMs with the same count does not require leaving. */
+	/* If the launch moves to other SMs with the same number of blocks, its blocks need not
+	 * leave. */
 	give(&f, 0, 3, 3, 3);
 	expect(&f, 0, 3, 3, 3);
 	sched_destroy(f.s);
 }
 
-/* The launch leaves for each change of count, and keeps the last count it was told until then. */
+/* At each change of the number, the blocks of the launch must leave. Until they have, the launch
+ * keeps the number that it was told last. */
 static void resized(void **state)
 {
 	struct sched_info info;
@@ -149,7 +151,7 @@ static void resized(void **state)
 	give(&f, 2, 2, 2, 2);
 	expect(&f, 4, 4, 4, 4);
 	assert_int_equal(f.told, 1);
-	/* New SMs take effect at once. */
+	/* A change of SMs takes effect at once. */
 	give(&f, 2, 2, 0, 0);
 	expect(&f, 4, 4, 0, 0);
 	assert_int_equal(f.told, 2);
@@ -172,7 +174,8 @@ static void resized(void **state)
 	sched_destroy(f.s);
 }
 
-/* The drain was not reported, but more blocks have ended than were on the device. */
+/* The drain report is missing. But more blocks have ended than were on the device when the number
+ * changed, so all of these have left. */
 static void goes_on(void **state)
 {
 	struct fixture f;
@@ -190,7 +193,7 @@ static void goes_on(void **state)
 	sched_destroy(f.s);
 }
 
-/* New launches of the tenant begin with the launch's current quotas. */
+/* The tenant's next launch begins with the numbers that its last launch had. */
 static void begins(void **state)
 {
 	struct sched_launch_info i = {.id = 2,

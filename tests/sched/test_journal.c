@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests the journal of an engine's inputs: each function that changes the engine writes a line,
- * calls that change nothing write none, and each line reads back as the same input. The scenarios
- * and random traces replay their journals (repeat.c). */
+/* Tests the journal of an engine's inputs. Each call that changes the engine writes a line, and
+ * other calls write none. Each line can be read as the same input. The scenarios and random traces
+ * replay their journals (repeat.c). */
 #include "unit.h"
 
 #include "sched/engine/input.h"
@@ -179,7 +179,7 @@ static void each_input_is_recorded(void **state)
 	end(&f);
 }
 
-/* Each line reads back and is written again unchanged. */
+/* Each line is read, and written again unchanged. */
 static void reads_back(void **state)
 {
 	static struct sched_input_room room;
@@ -200,7 +200,7 @@ static void reads_back(void **state)
 			fail_msg("%s: %.*s", why, (int)n, at);
 		strbuf_finish(&again);
 		sched_input_write(&in, &again);
-		/* The quotas of an action are not read back. */
+		/* the quotas of an action are not read */
 		if (in.type != SCHED_INPUT_next)
 			assert_memory_equal(again.at, at, n + 1);
 	}
@@ -237,8 +237,8 @@ static void nothing_new(void **state)
 	end(&f);
 }
 
-/* Of consecutive progress reports the last one is kept, even if the journal was written in
- * between. */
+/* Of several progress reports in a row, the journal has only the last, even if it was written to
+ * the file between them. */
 static void last_progress(void **state)
 {
 	static const char want[] =
@@ -280,8 +280,9 @@ static unsigned count_lines(const char *text, const char *name)
 	return n;
 }
 
-/* The report of the first block on new SMs is kept, because the engine learns from its time how
- * long the change took; that of the last block is kept because it requests a decision. */
+/* The report of the first block on new SMs is journaled, because the engine computes from its time
+ * how long the change took. The report of the last block is journaled because it requests a
+ * decision. Reports between them are not. */
 static void first_and_last_block(void **state)
 {
 	struct fixture f;
@@ -376,8 +377,8 @@ static void line_by_line(void **state)
 	assert_int_equal(in.engine, 3);
 }
 
-/* A kernel's record, including data restored from a file, is journaled when the kernel gets its
- * number, and again if a better record replaces it. It gives the same predictions after replay. */
+/* A kernel's record, which may come from a file, is journaled when the kernel gets its number, and
+ * again if a better record replaces it. After replay it gives the same predictions. */
 static void kernels(void **state)
 {
 	struct sched_shape shape = {.kernel = 1, .total = 30, .threads = 64, .n_sms = 4};

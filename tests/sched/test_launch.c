@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests the states of a launch: the legal and illegal transitions of the table, that the engine
- * takes every listed transition, and the effect of an illegal one. */
+/* Tests the states of a launch: which transitions of the table are legal, that the engine takes
+ * every one of them, and what happens after an illegal one. */
 #include "unit.h"
 
 #include "sched/engine/engine.h"
@@ -40,7 +40,7 @@ static void every_state_is_reached(void **state)
 	}
 }
 
-/* Rules that other code relies on. */
+/* Properties of the table on which other code relies. */
 static void rules(void **state)
 {
 	for (unsigned s = 1; s < LAUNCH_STATES; s++) {
@@ -51,7 +51,8 @@ static void rules(void **state)
 			/* A leaving launch gets nothing before it has left. */
 			if (launch_is(s, LAUNCH_LEAVES))
 				assert_int_equal(to, LAUNCH_WAITING);
-			/* A launch arrives once, and stays astray for good. */
+			/* A launch arrives only once. A stray launch (one of which the engine lost
+			 * track) stays stray. */
 			if (launch_is(to, LAUNCH_SUBMITTED))
 				assert_true(launch_is(s, LAUNCH_SUBMITTED));
 			if (launch_is(s, LAUNCH_ASTRAY))
@@ -91,7 +92,7 @@ struct fixture {
 	struct sched *s;
 	struct sched_tenant *low, *high;
 	uint64_t now, next_id;
-	unsigned words, natives; /* words and natives sent to launches */
+	unsigned words, natives; /* words, and "run natively" actions, for launches */
 };
 
 static void tell(struct fixture *f)
@@ -176,7 +177,7 @@ static void through_the_queue(struct fixture *f)
 	l = submit(f, f->low, 8);
 	tell(f);
 	end(f, l);
-	/* The engine first sees these launches after they have arrived. */
+	/* The engine first hears of these launches when they have arrived. */
 	l = submit(f, f->low, 8);
 	sched_arrive(f->s, f->now, l, SCHED_BEGAN_UNKNOWN);
 	expect(f, l, LAUNCH_UNSURE);
@@ -209,7 +210,7 @@ static void through_preemptions(struct fixture *f)
 	sched_absent(f->s, l);
 	expect(f, l, LAUNCH_RUNNING);
 	end(f, h);
-	/* Revoke some SMs, then more, then all. */
+	/* Some SMs of launch l are revoked, then more, then all. */
 	h = launch(f, f->high, 2, SCHED_BEGAN_TOLD, LAUNCH_RUNNING);
 	tell(f);
 	sched_arrive(f->s, f->now, submit(f, f->high, 4), SCHED_BEGAN_TOLD);
@@ -230,7 +231,7 @@ static void through_preemptions(struct fixture *f)
 	sched_absent(f->s, l);
 	expect(f, l, LAUNCH_WAITING);
 	end(f, l);
-	/* The launch began with an outdated word and is told to leave. */
+	/* The launch began with an outdated word. It must leave. */
 	l = launch(f, f->low, 800, SCHED_BEGAN_UNKNOWN, LAUNCH_UNSURE);
 	tell(f);
 	expect(f, l, LAUNCH_DRAINING);
@@ -241,7 +242,7 @@ static void through_preemptions(struct fixture *f)
 	expect(f, l, LAUNCH_WAITING);
 	end(f, l);
 	end(f, h);
-	/* The launch ends before it has shrunk. */
+	/* The launch ends before the workers on its revoked SMs have left. */
 	l = launch(f, f->low, 800, SCHED_BEGAN_FREE, LAUNCH_RUNNING);
 	h = launch(f, f->high, 2, SCHED_BEGAN_TOLD, LAUNCH_RUNNING);
 	tell(f);
@@ -271,7 +272,7 @@ static void through_faults(struct fixture *f)
 	end(f, l);
 }
 
-/* The engine takes each transition of the table; a row that no event triggers would be wrong. */
+/* The engine takes each transition of the table. A row that no event causes would be a mistake. */
 static void all_are_taken(void **state)
 {
 	struct fixture f = begin();
@@ -297,8 +298,8 @@ static void all_are_taken(void **state)
 
 /* ---- astray ---- */
 
-/* From any state, a stray launch gets one word with all SMs, and no later event changes that. The
- * others are scheduled as if it did not exist. */
+/* A stray launch is one that made an illegal transition. From whatever state, it gets one word with
+ * all SMs, and no later event changes that. Other launches are scheduled as if it did not exist. */
 static void stray_is_native(void **state)
 {
 	for (unsigned from = LAUNCH_QUEUED; from <= LAUNCH_WAITING; from++) {
@@ -307,7 +308,7 @@ static void stray_is_native(void **state)
 		enum launch_state was, to;
 
 		tell(&f);
-		l->state = from; /* the refusal corrects the lists */
+		l->state = from; /* an illegal change; reporting it also corrects the lists */
 		f.s->n_in[LAUNCH_NEXT]--;
 		f.s->n_in[from]++;
 		if (!launch_is(from, LAUNCH_SUBMITTED)) {
@@ -351,7 +352,7 @@ static void stray_is_native(void **state)
 	}
 }
 
-/* Decisions made for a launch before it went astray are dropped. */
+/* When a launch goes astray, decisions about it that were not carried out are dropped. */
 static void stray_withdraws(void **state)
 {
 	struct fixture f = begin();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests the formula for pairs of kernels, and the ratios that correct it, through the models that
- * use them. */
+/* Tests the formula that predicts the times of two kernels side by side, the measured ratios that
+ * correct it, and the models that use both. */
 #include "unit.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 #include "sched/model/durations.h"
 #include "sched/model/pair.h"
 
-/* An SM's time per block: a kernel that two blocks saturate, and one that gains up to eight
- * blocks. */
+/* An SM's time per block, for 1 to 8 blocks on it. `bound`: two blocks saturate the SM. `scales`:
+ * each block up to the eighth makes the kernel faster. */
 static const float bound[SCHED_PER_SM] = {100, 50, 50, 50, 50, 50, 50, 50};
 static const float scales[SCHED_PER_SM] = {
 	800, 400, 800.f / 3, 200, 160, 400.f / 3, 800.f / 7, 100};
@@ -45,10 +45,11 @@ static void demands_add_up(void **state)
 	struct sched_pair p;
 
 	curves(c, bound, scales);
-	/* Each needs half of an SM: neither is slowed. */
+	/* Each kernel needs half of what an SM can do, so neither is slowed. */
 	p = pair_of(1, 4);
 	expect(&r, &p, c, 100, 200);
-	/* One needs all of an SM, the other half: both take 1.5 times as long. */
+	/* One kernel needs all of an SM and the other half of one, so both take 1.5 times as
+	 * long. */
 	p = pair_of(2, 4);
 	expect(&r, &p, c, 75, 300);
 	p = pair_of(8, 8);
@@ -63,9 +64,11 @@ static void between_counts(void **state)
 	struct sched_pair p = pair_of(6, 1);
 	float ns[2];
 
-	/* Blocks per ns: 1/100 at 4, 1/80 at 8; the mean of both at 6. Saturations: 0.9 and 0.1. */
+	/* Rates in blocks per ns: 1/100 at 4 blocks and 1/80 at 8, so the mean of both at 6.
+	 * Saturations of the SM: 0.9 and 0.1. */
 	expect(&r, &p, c, 1 / ((1 / 100. + 1 / 80.) / 2), 1e6);
-	/* Above the largest measured count, each block adds as much as those below. */
+	/* Above the largest measured count, each block is assumed to add as much as each of the
+	 * measured ones. */
 	c[0][7] = 0;
 	p = pair_of(8, 1);
 	assert_int_equal(pair_ask(&r, &p, c, ns), 0);
@@ -84,7 +87,7 @@ static void unknown(void **state)
 	c[1][3] = 100; /* one count is not a curve */
 	assert_int_equal(pair_ask(&r, &p, c, ns), -ENOENT);
 	assert_false(pair_teach(&r, &p, c, 10, 1000));
-	p.count[1] = p.most[1] = 1; /* unless there is no larger count */
+	p.count[1] = p.most[1] = 1; /* enough if one block is the most */
 	assert_int_equal(pair_ask(&r, &p, c, ns), 0);
 	p.count[1] = 2;
 	assert_int_equal(pair_ask(&r, &p, c, ns), -ENOENT);
@@ -99,20 +102,22 @@ static void ratios(void **state)
 	struct sched_pair p = pair_of(1, 4), other = pair_of(1, 4);
 
 	curves(c, bound, scales);
-	/* Twice as slow as predicted: a single measurement counts half, many count in full. */
+	/* The kernel was twice as slow as predicted. A single measurement counts half, and many
+	 * count in full. */
 	assert_true(pair_teach(&r, &p, c, 10, 2000));
 	expect(&r, &p, c, 150, 200);
 	for (unsigned i = 0; i < 200; i++)
 		assert_true(pair_teach(&r, &p, c, 10, 2000));
 	expect(&r, &p, c, 200, 200);
-	/* The pair in the other order, and a pair with another kernel, have their own ratios. */
+	/* A pair with another kernel has its own ratio. */
 	other.kernel[1] = 10;
 	expect(&r, &other, c, 100, 200);
-	/* The ratio of a pair never rises above 8, whatever was measured. */
+	/* The ratio of a pair never rises above 8, whatever the measurements are. */
 	for (unsigned i = 0; i < 200; i++)
 		assert_true(pair_teach(&r, &p, c, 1, 1000000000));
 	expect(&r, &p, c, 800, 200);
-	/* At a count that was not measured, the curve is taught first. */
+	/* The curve has no point at this count, so the measurement belongs to the curve and not to
+	 * the pair. */
 	c[0][2] = 0;
 	p = pair_of(3, 4);
 	assert_false(pair_teach(&r, &p, c, 10, 2000));

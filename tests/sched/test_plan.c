@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests the parts of views and plans that a policy with memory uses: `own`, the quotas with which
+/* Tests the parts of views and plans that serve policies with memory: `own`, the quotas with which
  * new launches begin, wake-ups sooner than HEDDLE_POLICY_MIN_WAKE, and the wait for expected
  * work. */
 #include "unit.h"
@@ -16,10 +16,11 @@
 #define N_SMS 4
 
 static struct {
-	/* number of earlier calls, counted in each kind of memory */
+	/* numbers of earlier decisions, as counted in the test's memory, in a launch's `own` and in
+	 * a tenant's */
 	uint32_t asked, launch_seen, tenant_seen;
 	uint8_t begin[N_SMS];
-	bool begins, expects; /* expects: the policy has seen expected work */
+	bool begins, expects; /* expects: the policy has seen work that is expected */
 	uint64_t wake_in_ns;  /* 0: none */
 } with;
 
@@ -103,7 +104,7 @@ static struct sched_launch *launch(struct fixture *f, struct sched_tenant *t)
 	return l;
 }
 
-/* Makes the engine ask again after an event that changes nothing. */
+/* Makes the engine call the policy again, after an event that changes nothing. */
 static void ask(struct fixture *f)
 {
 	f->now += 1000;
@@ -130,7 +131,7 @@ static void memory_is_kept(void **state)
 	l = launch(&f, f.t);
 	assert_int_equal(with.launch_seen, 0);
 	assert_true(with.tenant_seen > 2);
-	/* Another policy has used the memory meanwhile. */
+	/* Another policy ran in between, so the memory is cleared. */
 	sched_reconfigure(f.s, &o, &sched_policy_hpf);
 	tell(&f);
 	sched_reconfigure(f.s, &o, &f.policy);
@@ -161,7 +162,9 @@ static void begins_as_chosen(void **state)
 	memcpy(with.begin, chosen, N_SMS);
 	ask(&f);
 	expect_begin(&f, chosen);
-	launch(&f, f.t); /* its kernel has the whole device; new launches do not */
+	/* this launch gets the whole device by the policy's quotas; `begin` is for later
+	 * launches */
+	launch(&f, f.t);
 	expect_begin(&f, chosen);
 	sched_pin(f.s, f.t, true);
 	tell(&f);
@@ -175,7 +178,8 @@ static void begins_as_chosen(void **state)
 	sched_destroy(f.s);
 }
 
-/* A few consecutive wake-ups may be sooner than HEDDLE_POLICY_MIN_WAKE, but not in the long run. */
+/* A few wake-ups in a row may be sooner than HEDDLE_POLICY_MIN_WAKE. If there are more, the engine
+ * delays them. */
 static void wakes_soon_at_times(void **state)
 {
 	struct fixture f;
@@ -196,8 +200,8 @@ static void wakes_soon_at_times(void **state)
 	sched_destroy(f.s);
 }
 
-/* Returns whether the engine expects work of a tenant that pauses for 10 us while another has
- * work. */
+/* Returns whether the engine expects work of a tenant that pauses for 10 us at a time, while
+ * another tenant, with this priority, has work. */
 static bool is_expected(uint32_t flags, int priority)
 {
 	struct sched_tenant *other;

@@ -165,7 +165,7 @@ static void sees_all(void **state)
 	assert_int_equal(tenants[kernels[1].tenant_index].opaque, 1);
 	assert_int_equal(tenants[kernels[0].tenant_index].opaque, 0);
 	assert_int_equal(tenants[kernels[0].tenant_index].pause_ns, HEDDLE_POLICY_UNKNOWN);
-	/* Three of 8 blocks on each of 4 SMs for 10 ms: 3/8 of 4 SMs. */
+	/* 3 of 8 blocks on each of 4 SMs for 10 ms: 3/8 of 4 SMs for 10 ms */
 	assert_int_equal(tenants[kernels[0].tenant_index].sm_ns, 15 * MS);
 	assert_int_equal(tenants[kernels[0].tenant_index].service_ns, 10 * MS);
 	assert_int_equal(kernels[0].kind, HEDDLE_POLICY_MANAGED);
@@ -189,8 +189,8 @@ static void sees_all(void **state)
 	assert_int_equal(tenants[kernels[2].tenant_index].id, 2);
 	expect_quota(&f, a, 3);
 	expect_quota(&f, b, 3);
-	/* An unfinished launch whose blocks have all started leaves room for the next one: that is
-	 * an event. */
+	/* When the last block of an unfinished launch has started, there is room for others soon,
+	 * so the policy is asked again. Before that it is not. */
 	before = asked;
 	sched_started(f.s, 0, a, 999);
 	pass_ns(&f, 1);
@@ -203,7 +203,7 @@ static void sees_all(void **state)
 	assert_int_equal(inside, 0);
 }
 
-/* Returns the tenant's work as the policy sees it. */
+/* Returns the tenant's work that the policy sees. */
 static uint64_t work_of(uint32_t id)
 {
 	for (unsigned i = 0; i < 2; i++) {
@@ -213,8 +213,8 @@ static uint64_t work_of(uint32_t id)
 	return UINT64_MAX;
 }
 
-/* Finished blocks of a predicted launch count with their predicted time. For other launches the
- * elapsed time counts. */
+/* For a launch with a predicted duration, its finished blocks count, each with its predicted time.
+ * For other launches the elapsed time counts. */
 static void sees_work(void **state)
 {
 	struct sched_launch *l;
@@ -242,8 +242,8 @@ static void sees_work(void **state)
 	sched_destroy(f.s);
 }
 
-/* A launch limited from its start to half of the blocks that an SM holds counts half of its time on
- * the whole device. */
+/* A launch has half of the blocks that fit on each SM, from its start to its end. Its duration on
+ * the whole device is taken as half of its time. */
 static void half_of_an_sm(void **state)
 {
 	struct sched_launch *l;
@@ -259,7 +259,8 @@ static void half_of_an_sm(void **state)
 	sched_destroy(f.s);
 }
 
-/* A tenant with long pauses while others have the device gets another chance now and then. */
+/* Once in a while the engine waits for a tenant's next launch, although others have work and the
+ * tenant's pauses have been long. */
 static void waits_again(void **state)
 {
 	struct sched_launch *l, *o;
@@ -292,7 +293,8 @@ static void begins_bounded(void **state)
 	sched_begin_quotas(f.s, f.a, q);
 	assert_int_equal(q[0], 2);
 	assert_int_equal(q[3], 2);
-	assert_int_equal(q[255], 2); /* equal on all SMs, because the device reads one word */
+	/* the same for SMs that the device lacks, so that the device can read one word for all */
+	assert_int_equal(q[255], 2);
 	sched_destroy(f.s);
 }
 
@@ -307,7 +309,7 @@ static void no_quota(void **state)
 	sched_destroy(f.s);
 }
 
-/* 6 blocks of 256 threads beside 6 others: an SM holds 8. */
+/* The policy gives each of two launches 6 blocks of 256 threads per SM, but an SM holds 8. */
 static void clips(void **state)
 {
 	struct sched_launch *a, *b;
@@ -327,8 +329,8 @@ static void clips(void **state)
 	sched_destroy(f.s);
 }
 
-/* One block of each does not fit on an SM together: the later launch waits, which is reported
- * once. */
+/* Blocks of the two launches do not fit on an SM together. The later launch waits, which is
+ * reported once. */
 static void no_room(void **state)
 {
 	struct sched_launch *a, *b;
@@ -354,7 +356,7 @@ static void no_room(void **state)
 	sched_destroy(f.s);
 }
 
-/* The plan gives both launches only the last SM, where a block of each does not fit. */
+/* The plan gives both launches only the last SM, where blocks of both do not fit. */
 static void no_room_on_one_sm(void **state)
 {
 	struct sched_tenant *c;
@@ -396,7 +398,7 @@ static void gives_nobody(void **state)
 	sched_destroy(f.s);
 }
 
-/* Unmanaged work of tenants that are all held is not forgotten either. */
+/* If the policy holds all tenants, their unmanaged work is released after a while, too. */
 static void holds_all(void **state)
 {
 	struct fixture f;
@@ -411,7 +413,8 @@ static void holds_all(void **state)
 	sched_destroy(f.s);
 }
 
-/* A held tenant's launches begin with no SM, even beside an earlier one that has some. */
+/* A launch of a held tenant begins without SMs, even if an earlier launch of the tenant has
+ * some. */
 static void begins_held(void **state)
 {
 	struct sched_launch *a, *b;
@@ -490,7 +493,8 @@ static void creates_nothing(void **state)
 	sched_destroy(f.s);
 }
 
-/* Policies change while kernels run, in both directions; each sees a complete view. */
+/* The policy changes from a third-party one to a built-in one and back while kernels run. Each must
+ * see a complete view. */
 static void switches(void **state)
 {
 	struct sched_options o = {.simultaneous = true, .spatial = true};
@@ -505,7 +509,7 @@ static void switches(void **state)
 	expect_quota(&f, b, 255);
 	expect_quota(&f, a, 0);
 	sched_drained(f.s, f.now, a);
-	sched_drained(f.s, f.now, b); /* the launch has changed its count */
+	sched_drained(f.s, f.now, b); /* all its blocks have left, because their number changes */
 	tell(&f);
 	asked = 0;
 	sched_reconfigure(f.s, &o, &f.policy);
@@ -534,7 +538,7 @@ static void *asking_create(const struct heddle_policy_device *d, const char *opt
 	return &created;
 }
 
-/* Asks about the first two kernels, and about ones that do not exist. */
+/* Asks for the time of the first two kernels side by side, and of kernels that do not exist. */
 static void asking_decide(
 	void *state, const struct heddle_policy_view *in, struct heddle_policy_plan *out)
 {
@@ -557,7 +561,7 @@ static const struct heddle_policy asking_table = {.size = sizeof(asking_table),
 	.decide = asking_decide};
 static const struct sched_policy asking = {.name = "asking", .table = &asking_table};
 
-/* A kernel of 100 ns per block at any count, in the engine's model. */
+/* Makes a model in which the kernel takes 100 ns per block on an SM, with any number of blocks. */
 static void *model_make(void)
 {
 	struct sched_shape shape = {.kernel = 77, .total = 100, .n_sms = 4};
@@ -582,7 +586,8 @@ static void asks_for_pairs(void **state)
 	memset(answer, 1, sizeof(answer));
 	launch(&f, f.a, 1000);
 	launch(&f, f.b, 40);
-	/* Each saturates an SM alone, so both take twice the time. 250 and 10 blocks per SM. */
+	/* Each kernel saturates an SM alone, so both take twice as long. They have 250 and 10
+	 * blocks per SM. */
 	assert_int_equal(answer[0], 0);
 	assert_int_equal(pair_ns[0], 2 * 100 * 250);
 	assert_int_equal(pair_ns[1], 2 * 100 * 10);
@@ -629,8 +634,8 @@ static struct sched_model noting_model(void)
 	return m;
 }
 
-/* From its first block to the end of either kernel: 2 ms on 4 SMs, 40 blocks, 8 per SM, beside 5
- * per SM, because a grid of 20 has no more. */
+/* The pair is measured from a's first block to the end of either kernel: 2 ms on 4 SMs, 40 blocks
+ * of a. a has 8 blocks per SM, and b has 5, because its grid of 20 has no more. */
 static void teaches_pairs(void **state)
 {
 	struct sched_options o = {
@@ -661,11 +666,11 @@ static void teaches_pairs(void **state)
 	assert_int_equal(taught.pair.count[0], 8);
 	assert_int_equal(taught.pair.count[1], 5);
 	assert_true(taught.pair.most[0] == 8 && taught.pair.most[1] == 8);
-	/* The other kernel has done 4 of its blocks by then: too few to measure. */
+	/* b has finished only 4 blocks while both ran: too few for a measurement. */
 	sched_progress(f.s, b, 4);
 	tell(&f);
 	assert_int_equal(taught.n, 1);
-	/* The time that the other kernel runs alone does not count for the pair. */
+	/* The time in which b runs alone does not count for the pair. */
 	pass_ns(&f, 5 * MS);
 	sched_end(f.s, f.now, b, true, 8 * MS);
 	assert_int_equal(taught.n, 1);
@@ -674,7 +679,8 @@ static void teaches_pairs(void **state)
 	model_durations.destroy(o.model_state);
 }
 
-/* Beside two others no pair ratio can be measured: the curve is taught, as without the option. */
+/* If a kernel runs beside two others, no ratio of a pair can be measured. Its own curve is then
+ * measured, as without the option. */
 static void teaches_no_three(void **state)
 {
 	struct sched_options o = {.n_sms = 4, .simultaneous = true, .spatial = true};
@@ -713,7 +719,7 @@ static void gets_options(void **state)
 	sched_reconfigure(s, &o, &asking);
 	assert_int_equal(created, 2);
 	assert_string_equal(options_seen, "two");
-	text[0] = 'T'; /* the engine has a copy and notices the change */
+	text[0] = 'T'; /* the engine compares with its own copy of the text */
 	sched_reconfigure(s, &o, &asking);
 	assert_int_equal(created, 3);
 	assert_string_equal(options_seen, "Two");

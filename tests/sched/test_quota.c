@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Compares sched/engine/quota.h, which handles eight SMs at a time, with the same functions for one
- * SM at a time. */
+/* Compares the functions of sched/engine/quota.h, which handle eight SMs at a time, with simple
+ * versions for one SM at a time. */
 #include "unit.h"
 
 #include "sched/engine/quota.h"
@@ -11,7 +11,8 @@
 
 #define ROUNDS 5000
 
-/* Random quotas: all random, mostly one value, few SMs, or all the same. */
+/* Returns random quotas of one of four kinds: all random, mostly one value, on few SMs only, or all
+ * equal. */
 static struct quota any_quota(unsigned round)
 {
 	uint8_t same = round % 3 ? CTL_NO_QUOTA : (uint8_t)rand();

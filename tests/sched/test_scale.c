@@ -75,7 +75,7 @@ struct scale_case {
 	const char *policy, *options;
 	uint32_t n_sms;
 	bool simultaneous;
-	bool idle;       /* all have had work, and only one still has */
+	bool idle;       /* all have had work, but only one still has */
 	bool priorities; /* a priority per tenant */
 };
 
@@ -97,7 +97,7 @@ static void fleet_make(struct fleet *f, const struct scale_case *c, uint32_t n)
 		check(sched_join(
 			f->s, f->now, i + 1, c->priorities ? (int)i : 1, 1, NULL, &f->t[i]));
 	}
-	/* Repeated, so that the engine knows each tenant's pauses. */
+	/* Several rounds, so that the engine knows how long each tenant pauses. */
 	for (unsigned round = 0; round < 3 && c->idle; round++) {
 		for (uint32_t i = 0; i < n; i++)
 			submit(f, i);

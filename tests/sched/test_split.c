@@ -92,7 +92,8 @@ static void mixed_quotas(void **state)
 	has(0, 31, 1, 31, 1, 31);
 }
 
-/* Among equals, the tenant whose launch came first forms the first side, with all its launches. */
+/* Among tenants of equal priority, the one whose launch came first forms the first side, with all
+ * its launches. */
 static void sides_of_equals(void **state)
 {
 	make(3);
@@ -103,7 +104,7 @@ static void sides_of_equals(void **state)
 	has(2, ALL, ALL, 0, 0, 0);
 }
 
-/* Kernels that need no more room do not form a side. */
+/* Without two kernels that can still use room, there are no sides, and no kernel is limited. */
 static void one_side(void **state)
 {
 	make(1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests the states of a tenant and of its unmanaged work: the tables, that illegal transitions are
- * refused, and that the engine takes every transition in the tables. */
+/* Tests the states of a tenant and of its unmanaged work: the tables of transitions, that illegal
+ * ones are refused, and that the engine takes every legal one. */
 #include "unit.h"
 
 #include "sched/engine/engine.h"
@@ -31,7 +31,8 @@ static void every_state_is_reached(void **state)
 	assert_int_equal(reachable(TENANT_NONE, 0), (1u << TENANT_STATES) - 1);
 	for (unsigned s = 1; s < TENANT_STATES; s++) {
 		assert_true(tenant_may(s, TENANT_NONE));
-		/* A tenant joins once, and one without work is idle before it is expected. */
+		/* A tenant is new only once. Before its work can be expected, the tenant must be
+		 * idle. */
 		assert_false(tenant_may(s, TENANT_NEW));
 		if (s != TENANT_IDLE && s != TENANT_EXPECTED)
 			assert_false(tenant_may(s, TENANT_EXPECTED));
@@ -125,7 +126,8 @@ static void end(struct fixture *f, struct sched_launch *l)
 	tell(f);
 }
 
-/* A tenant is expected if its pauses are 10 us and lower-priority work waits. */
+/* Returns a tenant whose work the engine expects, because its pauses were 10 us and lower-priority
+ * work waits. */
 static struct sched_tenant *expected(struct fixture *f)
 {
 	struct sched_tenant *t = join(f, 2);
@@ -204,7 +206,7 @@ static void through_opaque_work(struct fixture *f)
 	}
 }
 
-/* A row of the table that no event triggers would be wrong. */
+/* The engine takes each transition of the tables. A row that no event causes would be a mistake. */
 static void all_are_taken(void **state)
 {
 	struct sched_options o = {.n_sms = 8, .simultaneous = true, .spatial = true};

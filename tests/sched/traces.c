@@ -3,14 +3,13 @@
 
 /* usage: traces any|greedy|pairs|profile|ffs [--first SEED] [--count N]
  *        traces any|greedy|pairs|profile|ffs --print SEED
- * Random traces under the engine with a policy of random plans including bounded quotas (any),
- * greedy, greedy with pairs=on (pairs), profile, or ffs. After each event:
+ * Runs random traces through the engine, under one of these policies: one that makes random plans
+ * (any), greedy, greedy with pairs=on (pairs), profile, or ffs. Checks after each event:
  * - blocks on an SM fit it, and so do the bounded quotas of all launches together;
  * - an SM that holds more blocks of a launch than its quota gets no further one;
- * - quotas that are not in transit equal the engine's.
- * Under ffs no tenant with work waits longer than wait_bound. At the end each launch of a tenant
- * that stayed has run every block exactly once. A failure prints the seed; --print SEED prints the
- * trace. */
+ * - quotas that have had time to reach the device equal the engine's. Under ffs no tenant with work
+ * waits longer than wait_bound. At the end each launch of a tenant that stayed has run every block
+ * exactly once. A failure prints the seed; --print SEED prints the trace. */
 #include "named.h"
 #include "repeat.h"
 #include "sched/engine/planner.h"
@@ -40,7 +39,7 @@ static bool of_pairs; /* greedy with pairs=on */
 
 /* ---- a trace ---- */
 
-/* The data that determines the bound on waiting. */
+/* The properties of a trace from which wait_bound computes how long a tenant may wait. */
 struct limits {
 	uint32_t n_tenants, weight[TENANTS];
 	uint64_t block_ns, relay_ns, relaunch_ns;
@@ -56,7 +55,8 @@ static void add_device(struct random *r, struct limits *lim, bool ffs, struct st
 		(unsigned)lim->relaunch_ns, !ffs && any_of(r, 4) == 0 ? " numbering=own" : "");
 }
 
-/* Under ffs there is much work for few places, so that a tenant that is not served waits long. */
+/* Under ffs a trace has much work and room for few blocks, so that a tenant that is not served
+ * waits long. */
 static void add_launch(struct random *r, struct limits *lim, bool ffs, uint32_t at_us,
 	unsigned tenant, struct strbuf *b)
 {
@@ -113,7 +113,7 @@ static uint8_t any_quota(void)
 	return q == 0 ? 0 : q == 1 ? CTL_NO_QUOTA : (uint8_t)(1 + any_of(&plans, QUOTA_MAX));
 }
 
-/* Each row has one random value for all SMs, or a random value per SM. */
+/* Each launch has the same random quota on all SMs, or a random quota for each SM. */
 static void any_plan(
 	void *state, const struct heddle_policy_view *in, struct heddle_policy_plan *out)
 {
@@ -152,7 +152,7 @@ static void HD_PRINTF(3, 4)
 	va_list ap;
 
 	if (c->failures++)
-		return; /* the first event of a trace */
+		return; /* report only the first failure of a trace */
 	fprintf(stderr, "seed %llu at %.3f ms: ", (unsigned long long)c->seed,
 		(double)s->now / 1e6);
 	va_start(ap, fmt);
@@ -179,7 +179,8 @@ static void check_launch(struct checker *c, const struct sim *s, const struct si
 		used[sm] += (uint64_t)l->on_sm[sm] * (SIM_CAPACITY / l->wps);
 		if (engine[sm] != CTL_NO_QUOTA)
 			bounded[sm] += (uint64_t)engine[sm] * (SIM_CAPACITY / l->wps);
-		/* Programs that number SMs independently mean other SMs. */
+		/* not if programs number SMs independently: the same number then means another
+		 * SM */
 		if (!s->o.renumbers && s->now > c->told_ns[i] + s->relay_ns &&
 			l->quota[sm] != engine[sm])
 			checker_fail(c, s, "%s: SM %u has quota %u, the engine gave %u", l->name,
@@ -268,7 +269,8 @@ static uint64_t wait_bound(const struct limits *lim)
 
 /* ---- running ---- */
 
-static const struct sched_policy *of_any = &policy_any; /* policy_any, greedy or profile */
+/* policy_any, or the greedy or profile policy */
+static const struct sched_policy *of_any = &policy_any;
 
 static bool run_trace(uint64_t seed, bool ffs, uint64_t *io_events, double *io_longest)
 {

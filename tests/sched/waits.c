@@ -3,12 +3,13 @@
 
 /* usage: waits [--first SEED] [--count N]
  *        waits --print SEED
- * Random traces under policy hpf, with several tenants of one priority that launch back to back,
- * with pauses, or one long kernel. These properties always hold:
- * - first: while a launch of unknown duration gets no SM, no equal has any, except one that is
- * overdue, also of unknown duration, or ends sooner than it could be preempted;
- * - waits: no launch waits longer than HEDDLE_LANES_WAIT_MAX_NS behind equals for its next block,
- * or for one of another launch of its program, which may fill the device;
+ * Runs random traces under policy hpf, with several tenants of one priority. Each launches back to
+ * back, with pauses, or one long kernel. Checks that these properties always hold:
+ * - first: while a launch of unknown duration gets no SM, no launch of equal priority has any,
+ * unless that launch is overdue, is of unknown duration, too, or ends sooner than it could be
+ * preempted;
+ * - waits: no launch waits behind equals for longer than HEDDLE_LANES_WAIT_MAX_NS until a block of
+ * it starts, or a block of another launch of its program, which may fill the device;
  * - vain: no launch loses its SMs to equals before a block of it has ended more often than
  * HEDDLE_LANES_VAIN_MAX times in a second.
  * At the end each launch has run every block exactly once. A failure prints the seed; --print SEED
@@ -80,7 +81,7 @@ struct slot {
 static struct checker {
 	uint64_t seed, now_ns, longest_ns;
 	uint32_t most_vain;
-	bool has_lane[3]; /* a launch of this priority has a lane */
+	bool has_lane[3]; /* a launch of this priority has a lane, that is, may run now */
 	struct slot slots[TENANTS][STREAMS];
 	unsigned failures;
 } check;
@@ -88,7 +89,7 @@ static struct checker {
 static void checker_fail(const char *what, const char *tenant, const char *launch)
 {
 	if (check.failures++)
-		return; /* the first event of a trace */
+		return; /* report only the first failure */
 	fprintf(stderr, "seed %llu at %.3f ms: %s: %s %s\n", (unsigned long long)check.seed,
 		(double)check.now_ns / 1e6, what, tenant, launch);
 }
@@ -103,7 +104,8 @@ static bool may_be_preempted(const struct heddle_lane_kernel *k)
 	       (!k->kernel->running || !k->kernel->begun || ns > k->kernel->cost_ns);
 }
 
-/* Returns whether every kernel of the lane may be preempted; one exception protects the lane. */
+/* Returns whether every kernel of the lane may be preempted. A single one that may not protects the
+ * others. */
 static bool lane_may_be_preempted(const struct filling *f, uint32_t lane)
 {
 	for (uint32_t i = 0; i < f->len; i++) {
@@ -156,7 +158,7 @@ static const struct sched_policy checked_hpf = {.name = "hpf", .table = &checked
 
 static void check_vain(struct slot *w, const struct sim_launch *l)
 {
-	if (w->taken && (l->granted || l->done)) { /* the launch has left meanwhile */
+	if (w->taken && (l->granted || l->done)) { /* the launch has left since */
 		w->taken = false;
 		if (l->finished == w->granted_finished) {
 			uint64_t *at = &w->vain_ns[w->n_vain++ % HEDDLE_LANES_VAIN_MAX];
@@ -169,7 +171,7 @@ static void check_vain(struct slot *w, const struct sim_launch *l)
 	}
 	if (l->granted && !w->granted)
 		w->granted_finished = l->finished;
-	/* Losses to a higher priority do not count. */
+	/* It does not count if a higher priority took the SMs. */
 	w->taken |= !l->granted && w->granted && l->handle && check.has_lane[l->tenant->priority];
 	w->granted = l->granted;
 }
@@ -183,7 +185,7 @@ static bool has_workers(const struct sim_tenant *t)
 	return false;
 }
 
-/* Returns whether the program itself ranks another of its launches higher. */
+/* Returns whether another launch of the same program has a higher stream priority. */
 static bool is_below_own(const struct sim_launch *l)
 {
 	for (const struct sim_stream *q = l->tenant->streams; q; q = q->next) {

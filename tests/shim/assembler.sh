@@ -22,8 +22,8 @@ plain_launches() {
 	sed -n 's/^native \([0-9]*\) opaque [0-9]* of \([0-9]*\)$/\2/p' "$dir/daemon"
 }
 
-# took SCENARIO...: prints the program's time under the shim, in ms; its output must be the same as
-# without.
+# took SCENARIO...: prints how long the program takes under the shim, in ms. Its output must be the
+# same as without the shim.
 took() {
 	from=$(date +%s%N)
 	shim "$@" >"$dir/out" 2>"$dir/err" || fail "$*: status $?" >&2
@@ -39,16 +39,16 @@ compiler() {
 	mkdir -p "$CUDA_CACHE_PATH"
 }
 
-# natively SCENARIO...: records the program's output; from here on its own kernels are compiled at
-# once.
+# natively SCENARIO...: records the program's output without the shim. This also puts its own
+# kernels into the driver's cache, so that later runs compile them at once.
 natively() {
 	HEDDLE_VGPU="${HEDDLE_VGPU%%,*},assemble=1" plain "$@" >"$dir/plain"
 	own=$(compiled)
 	[ "$own" -gt 0 ] || fail "nothing was compiled natively"
 }
 
-# Some launches may be unmanaged while other forms are being loaded, but none waits for the full
-# timeout.
+# Launches may be unmanaged while forms of other kernels are being loaded, but none may wait for the
+# full timeout.
 guarded() {
 	compiler assemble=300
 	natively guards
@@ -60,7 +60,8 @@ guarded() {
 	grep -q ' [1-9][0-9]* guard_form' "$dir/daemon" || fail "none was guarded"
 }
 
-# A compiler that crashes on all forms, on several at once: the program runs natively.
+# The compiler crashes on all forms while several are requested at once. The program must run
+# natively.
 crashing() {
 	compiler crash=hd_slot
 	natively guards
@@ -70,7 +71,8 @@ crashing() {
 	cat "$dir/daemon"
 }
 
-# Each step up to five times: the program or its assembler may have got no CPU time.
+# Each part is tried up to five times, because the program or its assembler may have got no CPU
+# time.
 forms_wait() {
 	export HEDDLE_FORM_WAIT_MS=0
 	compiler assemble=1500
@@ -83,7 +85,7 @@ forms_wait() {
 		at_its_end=$(compiled)
 		stop
 		cat "$dir/daemon"
-		# Try again if the program waited for the assembler, or was slow.
+		# Try again if the program was slow, or if the form was compiled before its end.
 		[ "$ms" -lt 1500 ] || continue
 		[ "$at_its_end" = "$own" ] || continue
 		! awaited 3 more_than "$own" || break
@@ -92,7 +94,7 @@ forms_wait() {
 	[ "$at_its_end" = "$own" ] || fail "compiled within $ms ms: nothing was tried"
 	more_than "$own" || fail "what was begun is not done, or five times nothing was"
 
-	# less than compiling takes, and more than loading takes on a busy machine
+	# shorter than a compilation, and longer than loading takes on a busy machine
 	export HEDDLE_FORM_WAIT_MS=1000
 	for _ in 1 2 3 4 5; do
 		start watch
@@ -105,8 +107,8 @@ forms_wait() {
 	[ "$(plain_launches)" = 0 ] || fail "$(plain_launches) launches went plain with all compiled"
 }
 
-# Without the assembler the program compiles forms itself; no compilation may be running when the
-# driver shuts down.
+# Without the assembler, the program itself compiles forms. When it ends, it must wait for the
+# compilation, which the driver's shutdown would otherwise interrupt.
 without_assembler() {
 	unset HEDDLE_FORM_WAIT_MS
 	compiler assemble=2000
@@ -114,7 +116,7 @@ without_assembler() {
 	mkdir "$dir/alone"
 	cp -L "$SHIM" "$dir/alone/libcuda.so.1"
 	SHIM=$dir/alone/libcuda.so.1
-	for _ in 1 2 3 4 5; do # repeated for the same reason as above
+	for _ in 1 2 3 4 5; do # for the same reason as in forms_wait
 		start watch
 		ms=$(took childless 20 24 30)
 		stop

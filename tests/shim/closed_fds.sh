@@ -7,7 +7,7 @@
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
-natively() { # KINDS: the kinds of files that take the closed numbers
+natively() { # KINDS: which kinds of files get the closed numbers
 	plain closes 40 8 "$1" >"$top/plain.$1" 2>"$dir/err" || fail "plain: status $?"
 }
 closed() { # MODE KINDS

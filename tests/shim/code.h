@@ -71,8 +71,8 @@
 	"	st.global.u32 [%rd4], %r13;\n"                                              \
 	"DONE:\n	ret;\n}\n"
 
-/* early(in, out, n): lanes exit at two places, each reached by only some lanes, before a shuffle.
- * This requires the guard form. */
+/* early(in, out, n): lanes exit at two places, each of which only some lanes reach. A shuffle
+ * follows. Only the guard form allows this. */
 #define PTX_EARLY                                                                    \
 	".visible .entry early(.param .u64 in, .param .u64 out, .param .u32 n)\n{\n" \
 	"	.reg .b32 %r<16>;\n	.reg .b64 %rd<8>;\n	.reg .pred %p<4>;\n"               \
@@ -87,8 +87,8 @@
 	"	shfl.sync.bfly.b32 %r7, %r6, 1, 31, -1;\n	add.u32 %r6, %r6, %r7;\n"        \
 	"	st.global.u32 [%rd2], %r6;\n	ret;\n}\n"
 
-/* meet(count, out, rounds): a barrier of the whole grid; it advances to the next round when it
- * opens. */
+/* meet(count, out, rounds): all blocks of the grid wait for each other at a barrier in each
+ * round. */
 #define PTX_MEET                                                                         \
 	".visible .entry meet(.param .u64 count, .param .u64 out, .param .u32 rounds)\n" \
 	"{\n"                                                                            \
@@ -118,8 +118,8 @@
 	"%r2, 1;\n"                                                         \
 	"	setp.eq.u32 %p1, %r1, %r2;\n	@%p1 trap;\n	ret;\n}\n"
 
-/* count(out) uses module variables (a counter, a table of constants, an initialised word), some in
- * a function that it calls. steady(out): a constant determines which blocks return, before a
+/* count(out): uses module variables (a counter, a table of constants, an initialised word), some of
+ * them in a function that it calls. steady(out): a constant determines which blocks return before a
  * shuffle. */
 #define PTX_COUNT                                                                    \
 	".visible .global .align 4 .u32 counter;\n.global .align 4 .u32 step = 3;\n" \
@@ -155,7 +155,8 @@
 	"	shfl.sync.bfly.b32 %r6, %r5, 1, 31, -1;\n	add.u32 %r5, %r5, %r6;\n"        \
 	"	st.global.u32 [%rd1], %r5;\n	ret;\n}\n"
 
-/* bulky(bulk, out): out[i] = hash(out[i]) + the block's index + every 128th word of bulk. */
+/* bulky(bulk, out): out[i] = hash(out[i], block's index) + the sum of every 128th word of bulk,
+ * from the thread's number on. */
 #define PTX_BULKY                                                                      \
 	".version 8.1\n.target sm_70\n.address_size 64\n"                              \
 	".visible .entry bulky(.param .align 4 .b8 bulk[32000], .param .u64 out)\n{\n" \

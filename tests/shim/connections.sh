@@ -12,7 +12,9 @@ unset CUDA_DEVICE_MAX_CONNECTIONS HEDDLE_CONNECTIONS
 export PROG_CONNECTIONS=1
 prog=$PROG
 
-told() { # NUMBER: the last run had this number in its environment; for the driver's default, none
+# told NUMBER: the last run must have had this number in its environment, or none if it is the
+# driver's default
+told() {
 	[ "$1" = "$few" ] && said="unsaid" || said=$1
 	grep -qxF "connections $said" "$dir/err" || fail "not $1 connections"
 }
@@ -23,7 +25,7 @@ unmanaged_launches() {
 
 few=8 enough=16 # the driver's default, and twice as many
 
-# Nothing is stored for a program that has just started.
+# A program that has just started does not store its number.
 export PROG_STREAMS=$((few - 3))
 for _ in 1 2; do
 	start watch
@@ -34,7 +36,7 @@ told "$few"
 [ "$(unmanaged_launches)" -gt 0 ] || fail "all launches were managed, of more streams than fit"
 export HEDDLE_CONNECTIONS_AFTER=0
 
-# More streams than connections; the next start has enough.
+# A program uses more streams than there are connections. Its next start has enough.
 start watch
 same many 2 24 30
 stop
@@ -45,7 +47,7 @@ told "$enough"
 [ "$(unmanaged_launches)" = 0 ] || fail "there is still no room for them"
 unset PROG_STREAMS
 
-# The maximum number of connections, at the start after the next.
+# The start after the next one uses the maximum number of connections.
 start watch
 same many 2 24 30
 same many 2 24 30
@@ -68,8 +70,8 @@ same many 2 24 30
 told 32
 PROG=$prog
 
-# A number set by the user stays, and nothing is stored. One inherited from another program under
-# heddle does not count as the user's.
+# A number that the user set stays, and none is stored. If the program inherited the number from
+# another program under heddle, the user has not set it.
 rm -rf "$dir/cache"
 CUDA_DEVICE_MAX_CONNECTIONS=9 same many 2 24 30
 told 9
@@ -93,7 +95,7 @@ same many 2 24 30
 same chain 4 24 30
 told 32
 for file in "$dir"/cache/heddle/*; do
-	# the number, after the file's digest
+	# overwrite the number, which follows the file's digest
 	printf '\037' | dd of="$file" bs=1 seek=48 conv=notrunc 2>/dev/null
 done
 same chain 4 24 30

@@ -16,14 +16,15 @@ copies() { # MODE...
 	for mode; do
 		managed "$mode" copies 6 24 1500
 		grep -q '^native 0 opaque 0 of 0$' "$dir/daemon" || fail "$mode: launches went plain"
-		# A copy that comes right after its launch was seen to end may find the event after
-		# it still open: nine copies on a busy machine, and every one under TSan. If the
-		# copies did not wait at all, 18 would.
+		# The shim may still find a copy's event open although the launch before it has
+		# ended. A busy machine has up to nine such copies, and TSan's build twelve. If no
+		# copy waited, 18 would.
 		along=$(sed -n 's/^copies: \([0-9]*\) of 24 .*/\1/p' "$dir/err")
 		[ "$along" -lt 14 ] || fail "$mode: $along copies did not wait"
 	done
 }
-# MODE WHAT: WHAT is the error if copies wait that must not, behind a gate that opens after them
+# gated MODE ERROR: copies must not wait while their stream waits behind a gate that opens only
+# after them; otherwise prints ERROR
 gated() {
 	start grant
 	same gated 2 24 30 # puts the form into the cache
@@ -35,8 +36,8 @@ high() {
 	export HEDDLE_PRIORITY=high
 	gated watch "small copies of a high program waited"
 }
-# `heddle set` changes the priority while the program runs: the new one counts, not that of the
-# welcome message.
+# `heddle set` changes the priority while the program runs. The shim must use the new priority, not
+# that of the welcome message.
 lowered() {
 	export HEDDLE_PRIORITY=high FAKE_PRIORITY=0
 	copies watch
@@ -45,7 +46,8 @@ raised() {
 	export HEDDLE_PRIORITY=low FAKE_PRIORITY=2
 	gated watch "small copies of a program that was raised to high waited"
 }
-# A copy that waits for something after it waits for a limited time.
+# Copies wait for launches before them. If these in turn wait for something that the program does
+# after the copy, the copy waits for a limited time only.
 beside copies copies watch hold storm
 for mode in watch hold storm; do
 	beside $mode gated $mode "copies waited for what comes after them"

@@ -91,7 +91,7 @@ struct tenant {
 	struct wire_page *page;
 	struct known slot[WIRE_SLOTS];
 	uint32_t n_sms;
-	uint64_t under_way; /* managed launches in flight, when last read */
+	uint64_t under_way; /* number of managed launches in flight when the slots were last read */
 };
 
 static uint64_t now_ns(void)
@@ -134,8 +134,9 @@ static void word(struct tenant *t, struct wire_slot *w, struct known *k, const c
 	}
 	store(&w->host.seq, load(&w->host.seq) + 1);
 	k->running = run;
-	/* The launch must make progress: it gets more time to run than a round of workers needs to
-	 * start, and more still the longer it makes none (a machine under other load). */
+	/* The launch must make progress. So it may run for longer than a round of workers needs to
+	 * start, and for even longer if it made no progress since the last word (on a machine with
+	 * other load). */
 	if (!run) {
 		k->patience = w->host.finished == k->finished ? MIN(k->patience + 1, 6) : 0;
 		k->finished = w->host.finished;
@@ -166,8 +167,9 @@ static void grant_early(struct tenant *t, struct wire_slot *w, struct known *k)
 	wake(t);
 }
 
-/* Each word waits for the effect of the previous one: one SM without workers for as long as queued
- * workers need to start and leave, too; then all SMs full again. */
+/* Takes an SM from the launch and gives it back. After taking it, waits until its workers have
+ * left, and until as many blocks have ended as queued workers need to start and leave, too. After
+ * giving it back, waits until all SMs are full again. */
 static void take_and_give_back(struct tenant *t, struct wire_slot *w, struct known *k)
 {
 	uint32_t full = t->n_sms * w->workers_per_sm, present = load(&w->host.present);
@@ -192,7 +194,7 @@ static void take_and_give_back(struct tenant *t, struct wire_slot *w, struct kno
 	}
 }
 
-/* Answers a pin late, because loading should wait for the answer. */
+/* Answers a pin after 0.3 s, to test that loading waits for the answer. */
 static void answer_pin(struct tenant *t)
 {
 	static uint64_t since_ns;
@@ -219,8 +221,8 @@ static void preempt_unpinned(struct tenant *t, struct wire_slot *w, struct known
 	k->until_ns = 0;
 }
 
-/* Counts launches in the second form: those with fewer registers than other launches of the
- * kernel. */
+/* Counts launches that use the second form of their kernel, that is, fewer registers than other
+ * launches of the kernel. */
 static void note_form(const struct wire_slot *w)
 {
 	static struct {
@@ -347,9 +349,10 @@ static void release(struct tenant *t)
 	wake(t);
 }
 
-/* Opens and closes the gate, 20 ms each. A program that waits for each launch has at most one in
- * flight when the gate closes, and one more that has ended but is not counted yet; after these,
- * none. for_good: closes it for good with a launch behind it, and the daemon exits. */
+/* Opens and closes the gate for 20 ms each. A program that waits for each launch has at most one
+ * launch in flight when the gate closes, and one more that has ended but is not counted yet. No
+ * further launch may end while the gate is closed. for_good: once a launch waits behind the closed
+ * gate, the daemon exits. */
 static void turn_gate(struct tenant *t, bool for_good)
 {
 	static uint64_t since_ns;
@@ -424,8 +427,8 @@ static void serve(struct tenant *t, const char *mode)
 		t->under_way = 0;
 		for (unsigned i = 0; i < WIRE_SLOTS; i++)
 			look(t, i, mode);
-		/* Each launch has kicked once, for its slot; the one that found no slot has kicked,
-		 * too. */
+		/* Each launch kicks once, for its slot. So an additional kick means that a launch
+		 * has found no slot. */
 		if (fill && load(&t->page->hold) && kicks > seen) {
 			printf("filled %llu\n", (unsigned long long)seen);
 			fflush(stdout);
@@ -435,7 +438,7 @@ static void serve(struct tenant *t, const char *mode)
 	}
 }
 
-/* Behaves like a daemon that stalled with unsent words. */
+/* Plays a daemon that stalled before it could send its words, and sends them now. */
 static void stop_late(struct tenant *t, const char *socket)
 {
 	struct pollfd p = {t->sock, POLLIN, 0};
@@ -445,7 +448,7 @@ static void stop_late(struct tenant *t, const char *socket)
 
 	poll(&p, 1, -1);
 	for (unsigned round = 0; round < 2; round++) {
-		/* Before the tenant asks to reconnect, and after. */
+		/* first before the tenant asks to reconnect, then after that */
 		nanosleep(&(struct timespec){.tv_nsec = round ? 300000000 : 1000000}, NULL);
 		begin(t, true);
 		store(&t->page->hold, 1);
@@ -464,8 +467,8 @@ static void stop_late(struct tenant *t, const char *socket)
 		pause();
 }
 
-/* Counts launches that should have been managed but were not: no slot, channel or memory, or
- * refused. */
+/* Counts launches that should have been managed but were not, for lack of a slot, a channel or
+ * memory, or because they were refused. */
 static unsigned unlucky(const struct wire_page *p)
 {
 	return (unsigned)(p->launched[WIRE_WHY_CHANNEL] + p->launched[WIRE_WHY_SLOT] +
@@ -528,7 +531,7 @@ static void greet(int conn, const char *mode)
 	store(&t.page->hold,
 		!strcmp(mode, "turn") || !strcmp(mode, "fill") || !strcmp(mode, "early"));
 	begin(&t, load(&t.page->hold));
-	/* Set before the first launch, however late this process looks again. */
+	/* in time for the first launch, even if this process does not run again soon */
 	store(&t.page->watch, strcmp(mode, "grant") != 0);
 	store(&t.page->follow, strcmp(mode, "grant") != 0);
 	store(&t.page->bound_us, strstr(mode, "bound") ? 2000 : 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A driver with a few functions that only report their arguments, for the tests of the jumps. */
+/* A driver with a few functions that only report their arguments, to test the shim's jumps to the
+ * driver. */
 #include "dev/cu.h"
 
 #include <stdlib.h>
@@ -9,10 +10,10 @@
 
 #define API __attribute__((visibility("default")))
 
-/* Number of calls of cuInit, and the errors that it returns from the next call on, up to a 0. */
+/* Number of calls of cuInit, and the errors that its next calls return, up to the first 0. */
 API int fake_inits, fake_errors[4];
 int fake_inits, fake_errors[4];
-/* Returns MPS errors only to a program that uses MPS. */
+/* Returns the MPS errors (800 and above) only to a program that uses MPS. */
 API CUresult cuInit(unsigned int flags);
 CUresult cuInit(unsigned int flags)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A driver with every function of hooks.def; all do nothing except cuGetProcAddress. With
- * FAKE_HIDES in the environment, that returns addresses other than the exported ones, as a driver
- * may. */
+/* A driver with every function of hooks.def. All do nothing, except cuGetProcAddress. If FAKE_HIDES
+ * is in the environment, cuGetProcAddress returns addresses that differ from the exported ones, as
+ * a driver may. */
 #include "base/base.h"
 #include "shim/core/hooks.h"
 
@@ -35,7 +35,7 @@ static const struct form {
 };
 static char hidden[ARRAY_LEN(forms)];
 
-/* Unknown symbols count as part of the first version. */
+/* Returns the driver version that introduced the symbol; 0 for unknown symbols. */
 static int since(const char *symbol)
 {
 #define CU_FN(name, sym, from, flags, params, args) \
@@ -46,8 +46,7 @@ static int since(const char *symbol)
 	return 0;
 }
 
-/* True if symbol is the name with _vN and the ending that the flags request, or the name with that
- * ending. */
+/* True if symbol is the name, optionally _vN, and the ending that the flags request. */
 static bool is_form(const char *symbol, const char *name, const char *ending)
 {
 	size_t n = strlen(name), len = strlen(symbol), e = strlen(ending);

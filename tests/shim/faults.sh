@@ -22,14 +22,14 @@ none_welcome() {
 	start refuse && same chain && one_line 'heddled refused' && stop
 	start version && same chain && one_line 'another protocol version' && stop
 	start mute && same chain && one_line 'heddled at .*does not answer' && stop
-	# Answers that are not a valid welcome: the program runs natively, with one line. Later
-	# messages are ignored.
+	# If the answer is not a valid welcome, the program runs natively and one line says so.
+	# Invalid messages after a welcome are ignored.
 	for mode in garbage big order nofds badpage; do
 		start $mode && same chain && one_line 'running natively' && stop
 	done
 	start shut && same chain && one_line 'heddled at .*closed the connection without an answer' && stop
 	start chatter && same chain 4 24 30 && silent && stop
-	# The highest priority number that can be requested, and a larger one.
+	# The highest number that may be requested as a priority, and a larger one.
 	start watch && HEDDLE_PRIORITY=999 same chain && silent && stop
 	start watch && HEDDLE_PRIORITY=99999999999 same chain && one_line 'HEDDLE_PRIORITY=99999999999: not one of' && stop
 }
@@ -40,8 +40,9 @@ all_done() {
 suspended_or_done() {
 	grep -q suspended "$dir/daemon" || all_done
 }
-# The line comes half a second after the daemon's death, so the program waits until it is there.
-# Repeated if all launches were unmanaged (lib.sh, managed).
+# begin_suspended MODE US: starts the program under a daemon that suspends it. US is the duration of
+# each block. The program stays until $dir/end exists, because the line about the daemon's death
+# comes half a second late. Tried again if all launches were unmanaged (lib.sh, managed).
 begin_suspended() { # MODE US: US is the duration of each block
 	for _ in 1 2 3 4 5; do
 		start "$1"
@@ -59,7 +60,8 @@ begin_suspended() { # MODE US: US is the duration of each block
 	done
 	fail "it is never suspended"
 }
-# WHAT: the daemon is gone, which one line reports; the results are right.
+# is_right_without WHAT: after the daemon has gone, one line must report it, and the results must be
+# right.
 is_right_without() {
 	before=$(date +%s%N)
 	await "not resumed: $1" all_done
@@ -74,8 +76,8 @@ is_right_without() {
 	[ $took -lt 20000 ] || fail "too late: $1"
 }
 
-# Killed while all launches are suspended: they resume natively at once (on a busy machine: as soon
-# as possible).
+# The daemon is killed while all launches are suspended. They must resume natively at once (on a
+# busy machine: as soon as possible).
 killed() {
 	begin_suspended suspend 20000
 	kill -9 "$daemon"
@@ -83,7 +85,8 @@ killed() {
 	daemon=
 }
 
-# Stopped, not dead, while all launches are suspended: the shim treats it as dead.
+# The daemon is stopped, but not dead, while all launches are suspended. The shim must treat it as
+# dead.
 stands_still() {
 	begin_suspended suspend 20000
 	kill -STOP "$daemon"
@@ -92,8 +95,8 @@ stands_still() {
 	daemon=
 }
 
-# The daemon continues, and its late words delay nothing, though it never answers. It writes them
-# twice, at once and after 0.3 s; repeated if the launch was over by then.
+# late MODE: the shim has given the daemon up, but the daemon still writes words, at once and again
+# after 0.3 s. They must not delay the launches. Tried again if the launch had ended by then.
 late() { # MODE
 	for _ in 1 2 3 4 5; do
 		begin_suspended "$1" 100000
@@ -106,8 +109,8 @@ late() { # MODE
 	fail "what was to be said late was not"
 }
 
-# The program is killed while all launches are suspended: it leaves nothing that would disturb the
-# next one.
+# The program is killed while all its launches are suspended. It must leave nothing that disturbs
+# the next program.
 kills_itself() {
 	for _ in 1 2 3 4 5; do # repeated if all launches were unmanaged
 		start suspend
@@ -129,8 +132,8 @@ kills_itself() {
 	stop
 }
 
-# The cache. (module_vars.sh and test_kept.c test files whose digest matches but whose contents are
-# wrong.)
+# Damages the cache's files. (module_vars.sh and test_kept.c test files with wrong contents and a
+# matching digest.)
 both() { # forms of kernels with and without module variables
 	same chain && silent && same globals && silent
 }
@@ -157,11 +160,11 @@ cache() {
 	done
 	both
 	rm -rf "$dir/cache"
-	: >"$dir/cache" # a file at the folder's path
+	: >"$dir/cache" # a file instead of the folder
 	both
 	XDG_CACHE_HOME=/dev/full both
-	# Files are limited to 2 KiB: no image can be cached, and the program does not end because
-	# of that. Another program has already created the virtual GPU's own file.
+	# Files are limited to 2 KiB, so no form can be cached. This must not end the program. The
+	# virtual GPU's own file is larger, so another program has created it.
 	rm -f "$dir/cache"
 	(
 		LD_LIBRARY_PATH=$(dirname "$CPU") PROG_STAY=$dir/never
@@ -181,8 +184,7 @@ cache() {
 	if [ "$(id -u)" != 0 ]; then
 		same chain && silent
 	elif unshare -m true 2>/dev/null; then
-		# Root may write anywhere except where no one can: to a full or read-only file
-		# system.
+		# Even root cannot write to a full or a read-only file system.
 		for options in size=4k,mode=700 ro,mode=700; do
 			WRAP="mount -t tmpfs -o $options none $dir/cache/heddle" same chain && silent
 		done
@@ -192,8 +194,8 @@ cache() {
 	stop
 }
 
-# Launches of about eight times as many blocks as fit at once, so that a preempted launch has blocks
-# left.
+# Its launches have about eight times as many blocks as fit at once, so that a preempted launch has
+# blocks left.
 plain lasting 1 1000 0 >"$dir/lasting"
 beside answers none_welcome
 beside killed killed

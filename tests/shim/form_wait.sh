@@ -13,9 +13,10 @@ plain_launches() {
 }
 
 export HEDDLE_FORM_WAIT_MS=0
-# The program waits between launches: forms are loaded onto the device when none of its work runs.
+# The program waits after each launch, because forms are loaded when none of its work runs on the
+# device.
 rounds=300
-for _ in 1 2 3 4 5 6; do # the compiler may have got no CPU time
+for _ in 1 2 3 4 5 6; do # tried again if the compiler got no CPU time
 	rm -rf "$dir/cache"
 	start watch
 	same waits "$rounds" 24 30 # two launches per round
@@ -34,7 +35,7 @@ for scenario in images reused globals code symbols; do
 	stop
 done
 
-# A slow build does not load all forms within 20 ms.
+# A slow build loads fewer forms than the program needs within the default 20 ms.
 start watch
 same chain 4 24 30
 stop

@@ -24,7 +24,7 @@ waiting() {
 	[ "${held:-0}" -gt 3 ] || fail "the gate was to hold them"
 }
 managed_still() { # SCENARIO...
-	for _ in 1 2 3 4 5; do # a daemon that got no CPU time sees no launches
+	for _ in 1 2 3 4 5; do # tried again if the daemon got no CPU time and saw no launches
 		start gate
 		same "$@"
 		stop
@@ -34,7 +34,7 @@ managed_still() { # SCENARIO...
 	! grep -q '^seen 0 ' "$dir/daemon" || fail "$1: none was managed"
 }
 left_shut() {
-	for _ in 1 2 3 4 5; do # repeated if the program ended earlier
+	for _ in 1 2 3 4 5; do # tried again if the program ended too early
 		start shut-gate
 		same waits 30 8 3000
 		# the daemon closes the gate and exits
@@ -44,14 +44,15 @@ left_shut() {
 	grep -q '^seen' "$dir/daemon" || fail "the gate was not shut"
 	stop
 }
-# In these cases launches wait at gates most of the time.
+# These programs' launches wait at closed gates most of the time.
 for scenario in chain defaults guard events copies own threads capture params errors; do
 	beside $scenario gated $scenario 20
 done
 beside many gated many 4 # uses forty streams
 beside waits waiting
 beside shut left_shut
-# Launches with more blocks than fit at once are managed as usual, and so are queued launches.
+# Launches with more blocks than fit at once are managed as usual, and so are launches that queue
+# up.
 beside large managed_still waits 6 600 100
 beside queue managed_still chain 20 8 600
 together

@@ -16,6 +16,6 @@ number() {
 }
 [ "$(number granted)" -ge 20 ] || fail "the launches were not granted one by one"
 [ "$(number early)" -gt 0 ] || { echo "skipped: all had left by then"; exit 77; }
-# On a busy machine, a round that has not started after a long time gets a second one. With a round
-# for each report there were three per grant.
+# On a busy machine, the shim launches a second round of workers if the first has not started after
+# a long time. If it launched a round for each drain report, there would be three for each grant.
 [ "$(number resumed)" -le $(($(number granted) * 2)) ] || fail "more rounds than grants"

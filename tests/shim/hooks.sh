@@ -13,7 +13,7 @@ done
 version=$(awk '$2 == "CUDA_VERSION" { print $3 }' "$dir/cuda.h")
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
-# Includes the older forms, which cuda.h otherwise hides by macros with the newer names.
+# Lists all functions of cuda.h, including older forms, which cuda.h otherwise hides by macros.
 echo '#include <cuda.h>' | cc -E -P -I"$dir" -D__CUDA_API_VERSION_INTERNAL -x c - | tr '\n' ' ' | tr ';' '\n' |
 	awk '
 	match($0, /CUresult +cu[A-Za-z0-9_]+ *\(/) {

@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* usage: interposed dlsym|proc
- * Finds the driver's functions in one of the ways that programs not linked with the driver use
- * (prog.c is linked). Launches 50 kernels and allocates more memory than interposer.c allows.
- * Prints the results. */
+ * Unlike prog.c, this program is not linked with the driver. It finds the driver's functions by
+ * dlsym, or by cuGetProcAddress. Launches 50 kernels and allocates more memory than interposer.c
+ * allows. Prints the results. */
 #include "code.h"
 #include "dev/cu.h"
 

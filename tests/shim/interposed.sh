@@ -39,7 +39,7 @@ grep -q '^16 MiB: 2$' "$dir/out" || fail "the limit on memory did not hold"
 beside "$INTERPOSED" proc
 grep -q '^interposer: 1 inits, 50 launches, 3 allocations, 1 refused$' "$dir/out" || fail "not all calls were seen"
 beside "$linked" chain 10
-# The shim comes first, but dlsym is still the interposer's.
+# If the shim is the first library, the program still gets the interposer's dlsym.
 first=$SHIM
 beside "$INTERPOSED" dlsym
 beside "$INTERPOSED" proc

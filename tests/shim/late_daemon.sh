@@ -10,7 +10,8 @@ set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
 # shellcheck disable=SC2317 # by await
-# in its second context: being a tenant in the first does not make launches in another managed
+# true once the program runs in its second context: a tenant in the first context need not be one in
+# the second
 begun() {
 	grep -q remade "$dir/out"
 }
@@ -34,8 +35,8 @@ later_than_mute() {
 	grep -q 'does not answer' "$dir/err" || fail "it does not say why"
 }
 
-# The delay is short, compared with the program's time without a daemon on this machine. The machine
-# may be busy, but hardly five times in a row.
+# The delay must be short: the program's time without a daemon is measured, too. A busy machine may
+# exceed the limit, but hardly five times in a row.
 takes() { # sets $took to the time in ms
 	began=$(date +%s%N)
 	same chain

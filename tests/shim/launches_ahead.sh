@@ -8,7 +8,7 @@ set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
 
-fills() { # N SCENARIO ARG...: N launches are in flight when the next one waits
+fills() { # fills N SCENARIO ARG...: exactly N launches must be in flight when the next one waits
 	most=$1
 	shift
 	for try in 1 2 3 4 5; do
@@ -17,7 +17,8 @@ fills() { # N SCENARIO ARG...: N launches are in flight when the next one waits
 		grep -q '^native 0 opaque 0 of 0$' "$dir/daemon" || fail "$1: launches went plain"
 		n=$(sed -n 's/^filled //p' "$dir/daemon")
 		[ "${n:-0}" -le "$most" ] || fail "$1: $n launches are under way"
-		[ "${n:-0}" -lt "$most" ] || return 0 # otherwise an unrelated kick was counted
+		# fewer: the daemon took an unrelated kick for a full queue
+		[ "${n:-0}" -lt "$most" ] || return 0
 	done
 	fail "$1: only ${n:-0} launches are under way"
 }

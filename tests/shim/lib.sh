@@ -17,7 +17,7 @@ daemon=
 cases= # background cases: a name and a process id each
 trap 'stop; end_cases; rm -rf "$dir"' EXIT
 export HEDDLE_VGPU="shim-$$"
-export HEDDLE_FORM_WAIT_MS=60000 # the tests need managed launches from the first launch on
+export HEDDLE_FORM_WAIT_MS=60000 # each test needs managed launches from the first launch on
 # The shim's records of kernels and streams live as long as the process, so they are not leaks.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 unset LD_LIBRARY_PATH HEDDLE_DRIVER_LIB HEDDLE_PRIORITY HEDDLE_WEIGHT HEDDLE_CLASS
@@ -96,9 +96,9 @@ end_cases() { # kills cases that still run
 	done
 }
 
-# managed MODE SCENARIO...: `same` under a new daemon, whose report is in $dir/daemon afterwards.
-# Repeated up to five times if more than $unmanaged (default 0) launches were unmanaged, which
-# happens if there was no CPU time to make or load their forms while launches waited for them.
+# managed MODE SCENARIO...: runs `same` under a new daemon, whose report is in $dir/daemon
+# afterwards. Repeats this up to five times while more than $unmanaged (default 0) launches are
+# unmanaged: their forms may not have been compiled or loaded in time, for lack of CPU time.
 managed() {
 	mode=$1
 	shift
@@ -124,9 +124,9 @@ shim() { # ARG...: runs the program through the shim
 	HEDDLE_DRIVER_LIB=$CPU LD_LIBRARY_PATH=$(dirname "$SHIM") timeout 200 "$@"
 }
 
-# ARG...: the program must print the same with and without the shim, and succeed. Without the shim
-# it runs once for all calls with the same arguments and variables. (Of HEDDLE_VGPU, the name makes
-# no difference, only what follows it.)
+# same ARG...: the program must succeed, and print the same with and without the shim. Without the
+# shim it runs only once for all calls with the same arguments and variables. (In HEDDLE_VGPU, only
+# the part after the name matters.)
 same() {
 	kept=$top/plain.$({ env | grep -E '^(PROG|CUDA_|HEDDLE_VGPU)' | sed 's/^HEDDLE_VGPU=[^,]*/HEDDLE_VGPU=/' | sort &&
 		echo "$*"; } | cksum | tr ' ' .)

@@ -8,7 +8,8 @@
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
-# Five times as many blocks as fit at once, so that a preempted launch has blocks left.
+# The launch has five times as many blocks as fit at once, so that it has blocks left if it is
+# preempted.
 blocks=640 us=500000
 plain loads 1 "$blocks" 0 >"$dir/plain" # the output does not depend on the blocks' duration
 loads() { # MODE US
@@ -19,9 +20,9 @@ loads() { # MODE US
 	cmp -s "$dir/plain" "$dir/out" || fail "results differ"
 }
 loads watch 0 # puts the forms into the cache
-# Loading waits 2 s for the launch, plus 0.3 s for the daemon's answer. The daemon preempts an
-# unpinned launch after 2.4 s: on a busy machine also one whose loading has not requested a pin by
-# then.
+# Loading waits 2 s for the launch, and 0.3 s for the daemon's answer to the pin. The daemon
+# preempts a launch after 2.4 s unless it is pinned. On a busy machine the pin may come later than
+# that.
 pinned() {
 	loads pin "$us"
 	loaded=$(sed -n 's/^loads: \([0-9]*\) ms.*/\1/p' "$dir/err")
@@ -32,6 +33,6 @@ pinned() {
 }
 for _ in 1 2 3 4 5; do
 	! pinned || exit 0
-	[ "$loaded" -ge 2300 ] || us=$((us * 2)) # the launch ended before loading stopped waiting
+	[ "$loaded" -ge 2300 ] || us=$((us * 2)) # the launch ended too early
 done
 fail "it was not pinned, or was preempted all the same"

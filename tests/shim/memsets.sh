@@ -6,7 +6,9 @@
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
-more() { # N: N more units of work than unmanaged launches, and all of it is complete
+# more N: the program must report N units of work in addition to its unmanaged launches, and all of
+# it as complete
+more() {
 	start watch
 	same defaults 20
 	stop

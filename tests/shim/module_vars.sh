@@ -12,7 +12,7 @@ forms() { # lists the cached forms with inode numbers: a form made anew has anot
 	(cd "$dir/cache/heddle" && grep -l hd_vars -- * | xargs ls -i)
 }
 
-# FILE SCRIPT: edits the file after its header with sed, and corrects the digest
+# forge FILE SCRIPT: edits the file after its header with sed, and corrects the digest
 forge() {
 	tail -c +49 "$1" | LC_ALL=C sed "$2" >"$dir/body"
 	[ "$(($(wc -c <"$dir/body") + 48))" -eq "$(wc -c <"$1")" ] || fail "the length is another"
@@ -27,14 +27,15 @@ forge() {
 	cp "$dir/forged" "$1"
 }
 
-# The test is only valid if the addresses change.
+# Move the variables to other addresses in the second run; without that, the test would show
+# nothing.
 export PROG_ADDRESSES=1
 managed watch globals 4 24 30
 grep -q '^native 0 opaque 0 of 0$' "$dir/daemon" || fail "launches went plain"
 first=$(forms)
 [ "$(echo "$first" | wc -l)" -ge 3 ] || fail "forms were not kept: $first"
-# The forms read the array as constant memory, and the program's constants by their global
-# addresses.
+# The forms load the addresses of variables from an array (hd_vars) in constant memory. They read
+# the program's constants at global addresses.
 texts=$(cat "$dir"/cache/heddle/* | grep -a '\.const\.\|\[hd_vars')
 [ -n "$texts" ] || fail "nothing reads the array"
 ! echo "$texts" | grep -av '	ld\.const\.b64 %hd_var_[0-9]*, \[hd_vars+[0-9]*\];$' || fail "in an odd way"
@@ -49,7 +50,8 @@ for var in counter table; do
 done
 [ "$(forms)" = "$first" ] || fail "forms were made anew: $first, then $(forms)"
 
-# EDIT: changes the variable lists that contain `counter`; those cached forms are then unusable
+# made_anew EDIT: changes the lists of variables that contain `counter`. The forms with these lists
+# are then unusable, and the shim must make them anew.
 made_anew() {
 	while read -r file; do
 		forge "$dir/cache/heddle/$file" "$1"
@@ -60,7 +62,7 @@ made_anew() {
 	[ "$(forms)" != "$changed" ] || fail "the forms were not made anew"
 }
 
-# A list with a variable that does not exist, and one without an end.
+# First the list names a variable that does not exist, then it has no end.
 (cd "$dir/cache/heddle" && grep -l counter -- *) >"$dir/counting"
 made_anew 's/counter/gonegon/'
 made_anew 's/counter\x00/counter_/'

@@ -11,7 +11,7 @@ set -eu
 export HEDDLE_FORM_WAIT_MS=0
 loaded() { # MODE: the driver's setting for when to load code
 	export CUDA_MODULE_LOADING="$1"
-	for _ in 1 2 3 4 5; do # there may have been no CPU time for the form
+	for _ in 1 2 3 4 5; do # tried again if the form got no CPU time
 		rm -rf "$dir/cache"
 		start watch
 		same fed 20

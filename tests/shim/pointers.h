@@ -5,10 +5,10 @@
 #ifndef HEDDLE_TESTS_SHIM_POINTERS_H
 #define HEDDLE_TESTS_SHIM_POINTERS_H
 
-/* Addresses of code in objects of 24 bytes: a table's address, a function's, and a value.
- * make(objects) writes table and value, take(objects) the function. use(objects, out, f) calls a
- * function of the table, the function, and f. within(out) calls functions whose addresses stay in
- * registers. */
+/* An object of 24 bytes has three words: the address of a table of functions, the address of a
+ * function, and a value. make(objects) writes table and value, and take(objects) the function.
+ * use(objects, out, f) calls a function of the table, the function, and f. within(out) calls
+ * functions whose addresses are only in registers. */
 #define PTX_I                                                                      \
 	"	.reg .b32 %r<12>;\n	.reg .b64 %rd<12>;\n	.reg .pred %p<3>;\n"            \
 	"	mov.u32 %r1, %ctaid.x;\n	mov.u32 %r2, %ntid.x;\n	mov.u32 %r3, %tid.x;\n" \

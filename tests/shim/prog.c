@@ -108,8 +108,8 @@ static CUresult synchronize_newer(void)
 	return newer ? newer(NULL) : cuCtxSynchronize();
 }
 
-/* One launch with the most shared memory that needs no opt-in, so that few blocks fit at once; then
- * as many streams as possible. */
+/* One launch with as much shared memory as needs no opt-in, so that few blocks fit at once. Then
+ * launches on more streams than there are connections. */
 static void lengthy(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 1);
@@ -165,7 +165,7 @@ static double now_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-/* Code is loaded and runs for the first time beside a launch whose blocks last `loops` us. */
+/* Loads code and launches it for the first time, beside a launch whose blocks last `loops` us. */
 static void loads(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2), c = buffer(n, 3);
@@ -188,7 +188,7 @@ static void loads(void)
 	digest("loads", c, n);
 }
 
-/* The same for a library, with either handle of the kernel. */
+/* As globals(), for a library. The kernel is launched by either kind of handle. */
 static void library_globals(CUdeviceptr a, CUstream s)
 {
 	CUdeviceptr at;
@@ -212,7 +212,8 @@ static void library_globals(CUdeviceptr a, CUstream s)
 	DO(cuLibraryUnload(lib));
 }
 
-/* A high-priority stream beside one with long work, which must not be lost. */
+/* Short launches on a high-priority stream, beside long work on a low-priority one, which must not
+ * be lost. */
 static void ranks(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2), c = buffer(n, 3);
@@ -257,8 +258,8 @@ static void guard(void)
 	digest("guard", b, n);
 }
 
-/* As many blocks as the device holds at once, all waiting for each other; then again with the most
- * shared memory at which just as many fit. */
+/* Launches as many blocks as the device holds at once, all of which wait for each other. Then does
+ * the same with as much shared memory per block as still lets so many fit. */
 static void meet(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2), at = buffer(1, 0), out;
@@ -358,11 +359,12 @@ static void bulky(void)
 	digest("bulky", out, n);
 }
 
-/* Copies from the host between launches that read the copied data. gate: 0, or the stream waits for
- * it first. Prints how many copies returned before the launches' end. */
+/* Copies from the host to the device, between launches that read the copied data. gate: if not
+ * NULL, the stream first waits for this word, which is set after all copies. Prints how many copies
+ * returned before the launch ahead of them had ended. */
 static void copies_behind(unsigned *gate)
 {
-	/* The last size is not small: a driver may wait for earlier work. */
+	/* The driver does not treat the last size as small, so it may wait for earlier work. */
 	static const size_t sizes[] = {4, 1000, 65536, 65540};
 	static unsigned host[65540 / 4];
 	const unsigned words = sizeof(host) / sizeof(host[0]), kinds = gate ? 3 : 4;
@@ -405,7 +407,7 @@ static void copies(void)
 	copies_behind(NULL);
 }
 
-/* Natively a small copy does not wait for its stream. */
+/* A small copy returns at once natively, although its stream waits. */
 static void gated(void)
 {
 	unsigned *gate;
@@ -451,9 +453,9 @@ static void trap(void)
 	printf("%d\n", cuMemFree(a));
 }
 
-/* Guarded launches in every slot of the page, then an unguarded one with almost as many blocks as a
- * grid may have in one dimension: a grid with one hardware block for each and one more could not be
- * launched. It traps early. */
+/* Guarded launches use every slot of the page. Then an unguarded launch has almost as many blocks
+ * as a grid may have in one dimension. It would fail if it had one hardware block more than blocks,
+ * as a slot used for a guarded launch may ask for. Its kernel traps early. */
 static void reused(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
@@ -469,8 +471,8 @@ static void reused(void)
 	printf("%d\n", cuCtxSynchronize());
 }
 
-/* Invalid or truncated code gets the driver's own error. A failed load changes nothing: the handle
- * passed to the call keeps its value. */
+/* For invalid or truncated code, the program must get the driver's own error. A failed load must
+ * not change the handle. */
 static void images(void)
 {
 	static const char *const texts[] = {"", "no ptx", PTX_HEAD, PTX_HEAD ".visible .entry k(",
@@ -506,7 +508,7 @@ static void images(void)
 	chain();
 }
 
-/* Kernels that cannot be managed, between others that can. */
+/* Launches kernels that cannot be managed between others that can. */
 static void held(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
@@ -537,7 +539,8 @@ static void wait_for(size_t way, CUstream s, CUevent e)
 			   : synchronize_newer());
 }
 
-/* Unmanaged launches, each waited for; the daemon then knows that they are complete. */
+/* Unmanaged launches, for each of which the program waits. After the wait the daemon must know that
+ * the launch is complete. */
 static void told(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
@@ -569,7 +572,7 @@ static void told(void)
 	digest("told", b, n);
 }
 
-/* Addresses of code that one kernel stores, or the host reads, and another kernel calls. */
+/* One kernel stores addresses of code, or the host reads them, and another kernel calls them. */
 static void code(void)
 {
 	static const char *const names[] = {"make", "take", "use", "within", "within"};
@@ -593,7 +596,8 @@ static void code(void)
 	digest("code", out, n);
 }
 
-/* A child of fork initializes the GPU; the parent has not used it. */
+/* Forks. The child runs the scenario; the parent, which has not used the GPU, waits and returns the
+ * child's status. */
 static int forked(void)
 {
 	int status;
@@ -607,7 +611,8 @@ static int forked(void)
 static void load(void)
 {
 	static const char ptx[] = PTX_HEAD PTX_MIX("mix") PTX_SUM PTX_EARLY PTX_COUNT;
-	const char *shift = getenv("PROG_ADDRESSES"); /* moves what is loaded to other addresses */
+	/* allocates memory first, so that variables get other addresses */
+	const char *shift = getenv("PROG_ADDRESSES");
 	CUdeviceptr ahead;
 	CUdevice dev;
 

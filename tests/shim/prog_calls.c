@@ -23,9 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TIMES 200 /* some of these use the handle of an unloaded module */
+#define TIMES 200 /* more than there are handles, so that some handles are reused */
 
-/* A module that is loaded again has its own variables, wherever the last one's were. */
+/* A module that is loaded again has its own variables, even at the addresses of the last one's. */
 static void again(unsigned value)
 {
 	CUdeviceptr at, same;
@@ -139,7 +139,7 @@ void lasting(void)
 	digest("lasting", a, n);
 }
 
-#define GUARDS 5 /* more than are ever made at once */
+#define GUARDS 5 /* more forms than are compiled at the same time */
 
 struct guarded {
 	pthread_t thread;
@@ -228,7 +228,7 @@ void flood(void)
 	DO(cuStreamDestroy(s[2]));
 }
 
-/* Launches behind an event that only their own thread triggers, after it has made them all. */
+/* Launches wait for a word that the launching thread sets only after it has made all of them. */
 void blocked(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2), dev;
@@ -249,7 +249,7 @@ void blocked(void)
 	digest("blocked", b, n);
 }
 
-/* Contexts that end while their launches are in flight, beside one that stays. */
+/* Contexts end while their launches are in flight, beside another context that stays. */
 void contexts(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
@@ -284,7 +284,7 @@ void contexts(void)
 /* ---- files that belong to the program, whatever their number ---- */
 
 #define PRECIOUS "precious bytes, thirty-two of them"
-#define LATER_NS 700000000 /* the shim checks several times meanwhile */
+#define LATER_NS 700000000 /* in this time the shim checks its descriptors several times */
 
 struct precious {
 	int fd, other; /* other: the peer of a socket pair, or the write end of a pipe */
@@ -340,7 +340,7 @@ static unsigned open_numbers(int *ret, unsigned max)
 	return count;
 }
 
-/* Closes everything except 0 to 2, like a program that becomes a service, and then opens other
+/* Closes all descriptors except 0 to 2, like a program that becomes a service. Then opens other
  * files under the closed numbers. */
 void closes(void)
 {
@@ -381,8 +381,9 @@ static bool is_managed(void)
 	return page && __atomic_load_n(&page->launched[WIRE_WHY_WORKERS], __ATOMIC_RELAXED) >= 3;
 }
 
-/* The context ends after its first launch, and the program continues in another one. With
- * PROG_MANAGED in the environment it launches until some launches are managed, at most a minute. */
+/* The context ends after its first launch, and the program continues in another context. With
+ * PROG_MANAGED in the environment, it launches there until at least three launches are managed, but
+ * for at most a minute. */
 void remade(void)
 {
 	bool awaits = getenv("PROG_MANAGED");
@@ -410,7 +411,7 @@ void remade(void)
 	digest("remade", b, n);
 }
 
-/* When done, waits until the file named by PROG_STAY exists, if that is set. */
+/* At the end, waits until the file that PROG_STAY names exists, if that is set. */
 void stay(void)
 {
 	const char *until = getenv("PROG_STAY");
@@ -419,8 +420,8 @@ void stay(void)
 		nanosleep(&(struct timespec){.tv_nsec = LATER_NS / 10}, NULL);
 }
 
-/* Launches that the driver refuses, after the kernel is managed. Each adds one code to the
- * output. */
+/* Makes launches that the driver refuses, of a kernel that is managed already. Prints the code of
+ * each. */
 static void refused_dimensions(void **p)
 {
 	static const unsigned bad[][6] = {{1, 65536, 1, 32, 1, 1}, {1, 1, 65536, 32, 1, 1},
@@ -530,8 +531,8 @@ void refused(void)
 		 "	ld.param.u32 %r1, [i];\n	st.volatile.global.u32 [%rd1], %r1;\n" \
 		 "	ret;\n}\n"
 
-/* A kernel that ends only when the program launches another one, which it does later. Natively all
- * of this makes progress; so must it while the form of the first kernel is made and loaded. */
+/* Launches a kernel that ends only after the program has launched another one. Natively this makes
+ * progress. It must do so, too, while the first kernel's form is compiled and loaded. */
 void fed(void)
 {
 	CUdeviceptr p = buffer(2, 0), more;
@@ -554,14 +555,15 @@ void fed(void)
 		DO(cuMemsetD32Async(more, i, 1024, b));
 		DO(cuLaunchKernel(feed_fn, 1, 1, 1, 1, 1, 1, 0, b, params, NULL));
 		DO(cuStreamSynchronize(a));
-		usleep(i == 1 ? 500000 : 0); /* now the form can be loaded */
+		usleep(i == 1 ? 500000 : 0); /* leaves time to load the form while nothing runs */
 	}
 	digest("fed", p, 2);
 }
 
-/* A library's kernel whose first launch can be managed and whose second cannot, beside a kernel
- * that ends only when the program says so. Natively the first launch loads the kernel, so that the
- * second does not wait for running kernels. */
+/* The first launch of a library's kernel can be managed, and its second one cannot. A kernel that
+ * ends only when the program tells it to runs beside the second. Natively the first launch has
+ * loaded the kernel, so the second does not wait for running kernels. Under heddle it must not
+ * either. */
 void twice(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
@@ -628,8 +630,8 @@ static void *mix_on(void *xy)
 	return NULL;
 }
 
-/* Kernels that need more and more local memory, each launched for the first time beside another
- * thread's launches: the driver allocates it when nothing runs. */
+/* Kernels need more and more local memory. Each is launched for the first time beside another
+ * thread's launches. The driver allocates local memory only when nothing runs. */
 void deep(void)
 {
 	CUdeviceptr xy[2] = {buffer(n, 1), buffer(n, 2)}, out = buffer(n, 3);

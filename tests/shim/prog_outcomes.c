@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The scenario "outcomes": launches of every kind that heddle distinguishes (src/wire/reasons.def),
- * each waited for. Prints the number of launches to stderr. */
+/* The scenario "outcomes": one launch for each reason why heddle manages or does not manage a
+ * launch (src/wire/reasons.def). The program waits for each. Prints the number of launches to
+ * stderr. */
 #include "code.h"
 #include "prog.h"
 
@@ -10,7 +11,7 @@
 
 static unsigned launches;
 
-/* Whether a launch succeeds is the driver's decision, the same under heddle. */
+/* Prints whether the launch succeeded, which must be the same natively and under heddle. */
 static void launched(const char *what, CUresult r)
 {
 	launches++;
@@ -63,7 +64,7 @@ static void in_other_context(void)
 	DO(cuCtxSetCurrent(ctx));
 }
 
-/* Launches as many blocks as fit, which wait for each other. */
+/* Launches as many blocks as fit at once; all wait for each other. */
 static void whole_grid(void)
 {
 	CUfunction fn = kernel_of(PTX_HEAD PTX_MEET, "meet");

@@ -39,7 +39,8 @@ void events(void)
 	DO(cuCtxSynchronize());
 }
 
-/* The legacy default stream between blocking streams, and the per-thread stream beside them. */
+/* Uses the legacy default stream between blocking streams, with the per-thread stream beside
+ * them. */
 void defaults(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2), c = buffer(n, 3), d = buffer(n, 4);
@@ -50,13 +51,14 @@ void defaults(void)
 	for (unsigned i = 0; i < rounds; i++) {
 		do_mix(mix, a, b, s);
 		do_mix(mix, b, c, NULL); /* runs after the work of s */
-		do_mix(mix, c, a, t);    /* runs after the default stream */
+		do_mix(mix, c, a, t);    /* runs after the work of the default stream */
 		do_mix(mix, a, b, CU_STREAM_LEGACY);
 		do_mix(mix, b, a, s);
 		do_mix(mix, d, d, CU_STREAM_PER_THREAD);
 		DO(cuMemsetD32Async(c, i, n / 2, CU_STREAM_LEGACY));
 	}
-	digest("defaults", a, n); /* a synchronous copy waits for all these streams */
+	/* the digest's copy waits for all streams but the per-thread one */
+	digest("defaults", a, n);
 	digest("defaults", b, n);
 	digest("defaults", c, n);
 	DO(cuStreamSynchronize(CU_STREAM_PER_THREAD));
@@ -179,7 +181,8 @@ void capture(void)
 	digest("beside", c, n);
 }
 
-/* Blocks its thread's default stream, for which the legacy stream would wait. */
+/* Blocks the per-thread default stream of another thread. The legacy default stream would wait for
+ * it. */
 static void *hold_own_stream(void *flag)
 {
 	DO(cuCtxSetCurrent(ctx));
@@ -188,8 +191,8 @@ static void *hold_own_stream(void *flag)
 	return NULL;
 }
 
-/* Programs compiled for per-thread default streams find their entry points in this way. Their work
- * in such a stream does not wait for other threads. */
+/* Uses cuGetProcAddress to find entry points for per-thread default streams, as programs do that
+ * are compiled for these. Work in such a stream must not wait for other threads. */
 void own(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);

@@ -10,8 +10,8 @@ set -eu
 . "$(dirname "$0")/lib.sh"
 export HEDDLE_FORM_WAIT_MS=60000
 
-# counts MODE ARG...: prints the program's launches by reason; its output must be the same as
-# without heddle.
+# counts MODE ARG...: runs the program, whose output must be the same as without heddle. Sets $line
+# to its numbers of launches by reason.
 counts() {
 	start "$1"
 	shift
@@ -42,14 +42,14 @@ is 3 workers 2 guard_form 2 not_rewritten 2 dimensions $one_each
 counts watch outcomes 5 24 30
 # shellcheck disable=SC2086
 is 6 workers 5 guard_form 5 not_rewritten 5 dimensions $one_each
-# A device with one SM, which holds one of the largest blocks.
+# On a device with a single SM, one of the largest blocks fits.
 device=$HEDDLE_VGPU
 export HEDDLE_VGPU="$device-1,sms=1"
 counts watch outcomes 2 24 30
 # shellcheck disable=SC2086
 is 2 workers 2 guard_form 2 not_rewritten 2 dimensions 1 few_places $one_each
 export HEDDLE_VGPU="$device"
-# Launches count as too short after one measurement; the other counts stay as before.
+# After one measurement, launches count as too short. The other counts stay as they were.
 export FAKE_MIN_NS=1000000000
 counts watch outcomes 30 24 30
 short=$(echo "$line" | tr ',' '\n' | sed -n 's/ short$//p')
@@ -61,7 +61,7 @@ export PROG_STREAMS=5
 counts watch many 4 24 30
 echo "$line" | grep -q '^[0-9]* channel,[0-9]* workers,$' || fail "streams without channels, and with"
 unset PROG_STREAMS
-# The form becomes ready while the program runs.
+# The program starts unmanaged, and its form becomes ready while it runs.
 export HEDDLE_FORM_WAIT_MS=0
 rm -rf "$dir/cache"
 counts watch chain 100 24 30

@@ -17,7 +17,7 @@ for scenario; do
 	*) same "$scenario" 4 24 30 ;;
 	esac
 done
-# Long enough to be preempted many times.
+# These launches are long enough to be preempted many times.
 if [ "$min" -gt 0 ]; then
 	for repeat in 1 2 3 4 5; do
 		: "$repeat"
@@ -31,7 +31,8 @@ cat "$dir/daemon"
 words=$(sed -n 's/.*preempted \([0-9]*\) granted \([0-9]*\).*/\1 \2/p' "$dir/daemon")
 words=$((${words% *} + ${words#* }))
 [ "$words" -ge "$min" ] || fail "only $words preemptions and grants"
-# Workers are relaunched for words, not for drain reports of workers that did nothing.
+# The shim launches workers again for each word, but not for drain reports of workers that did
+# nothing.
 resumed=$(sed -n 's/.*resumed \([0-9]*\).*/\1/p' "$dir/daemon")
 [ "$min" -eq 0 ] || [ "$resumed" -le "$words" ] || fail "$resumed rounds for $words words"
 seen=$(sed -n 's/^seen \([0-9]*\) .*/\1/p' "$dir/daemon")

@@ -11,5 +11,5 @@ start watch
 same reused 1 8 1 # puts the forms into the cache
 stop
 managed watch reused 1 8 1
-# The last launch would fail if it had the number of hardware blocks of the one before.
+# The last launch would fail if it had as many hardware blocks as the launch before.
 grep -q '^native 0 opaque 0 of 0$' "$dir/daemon" || fail "launches went plain"

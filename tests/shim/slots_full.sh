@@ -9,7 +9,7 @@
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
-# On a machine that stalls for a while, some launches do go unmanaged.
+# On a machine that stalls for a while, a few launches may be unmanaged.
 few() { # MODE
 	cat "$dir/daemon"
 	opaque=$(sed -n 's/^native [0-9]* opaque [0-9]* of \([0-9]*\)$/\1/p' "$dir/daemon" | tail -n 1)

@@ -10,7 +10,8 @@ set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
 min=$1
-export CUDA_DEVICE_MAX_CONNECTIONS=32 # enough for many rounds, and then many streams
+# enough streams for many rounds of workers, and then for the program's
+export CUDA_DEVICE_MAX_CONNECTIONS=32
 start back
 same lengthy 1 100 30 # puts the form into the cache
 stop

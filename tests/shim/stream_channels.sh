@@ -9,12 +9,12 @@ set -eu
 . "$(dirname "$0")/lib.sh"
 export CUDA_DEVICE_MAX_CONNECTIONS=10
 
-# Forty threads, one after another: each has all channels to itself.
+# Forty threads run one after another, so each can use all channels.
 managed watch threads 1 24 30
 grep -q '^native 0 ' "$dir/daemon" || fail "streams of threads that have ended count"
 
-# Forty streams, each destroyed while its launch is in flight.
-for _ in 1 2 3 4 5; do # a daemon that stalls sees no streams
+# Forty streams are destroyed one after another while their launches are in flight.
+for _ in 1 2 3 4 5; do # tried again if the daemon stalled and saw no streams
 	managed watch brief 1 64 100
 	at_once=$(sed -n 's/^at once \([0-9]*\)/\1/p' "$dir/daemon")
 	[ "$at_once" -lt 2 ] || break

@@ -2,9 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* usage: test_asking ASSEMBLER DRIVER
- * Several threads ask for compilations at once while the compiler crashes on some texts. A thread
- * that was only waiting for its turn asks a new assembler, and is never told that there is none,
- * which would make it compile such a text itself. */
+ * Several threads ask the assembler for compilations at once, and the compiler crashes on some
+ * texts. Each crash ends the assembler. A thread that was only waiting for its turn must then ask a
+ * new assembler. It must not be told that there is no assembler, because it would then compile its
+ * text in the program itself. */
 #include "host/assembler.h"
 #include "unit.h"
 
@@ -36,7 +37,7 @@ static void *ask(void *arg)
 	return NULL;
 }
 
-/* From `first` on, every `step`-th text crashes the compiler; asks for all texts at once. */
+/* Asks for N texts at once. The compiler crashes on every step-th text from `first` on. */
 static void ask_all(unsigned limit_s, int first, int step, struct one *of)
 {
 	assembler_init(&a, &cu, program, limit_s);
@@ -59,7 +60,7 @@ static void all_crash(void **state)
 		assert_int_equal(of[i].r, ASSEMBLED_DIED);
 }
 
-/* With a limit, texts are compiled one at a time, and it is known which one crashed. */
+/* If there is a time limit, texts are compiled one at a time, so it is known which one crashed. */
 static void some_crash(void **state)
 {
 	struct one of[N];
@@ -100,7 +101,8 @@ static void *signals_group(void *unused)
 	return NULL;
 }
 
-/* While assemblers start, the handler runs only in the program, and all its signals reach it. */
+/* The program's signals must reach its own handler, even while assemblers start, and the handler
+ * must never run in those. */
 static void signals(void **state)
 {
 	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, old;

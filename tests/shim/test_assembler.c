@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* usage: test_assembler ASSEMBLER DRIVER
- * Whatever it receives, the assembler answers valid requests, stores only what compiles, and exits
- * when no process can send to it. */
+ * Tests that the assembler answers valid requests, whatever else it receives, that it stores only
+ * code that compiles, and that it exits when no process can send to it any more. */
 #include "host/assembler.h"
 #include "unit.h"
 
@@ -167,7 +167,8 @@ static void what_compiles_is_kept(void **state)
 	assert_false(there("tmp"));
 }
 
-/* Invalid messages are ignored; the next request is answered. */
+/* Sends invalid messages, which must be ignored, and then a valid request, which must be
+ * answered. */
 static void other_messages_do_no_harm(void **state)
 {
 	char bytes[sizeof(struct staged) + 100], paths[256];
@@ -197,7 +198,7 @@ static void other_messages_do_no_harm(void **state)
 			close(fds[i]);
 	}
 	stage(paths, &len);
-	/* sent without the final NUL */
+	/* without the final NUL of the path */
 	assert_int_equal(ask(GOOD, strlen(GOOD), paths, len - 1), ASSEMBLER_DONE);
 	assert_false(there("kept"));
 	assert_true(there("tmp"));
@@ -206,7 +207,7 @@ static void other_messages_do_no_harm(void **state)
 	remove_kept();
 }
 
-/* The request is completed although its sender does not wait. */
+/* The sender leaves without waiting for the answer. The request must be completed. */
 static void what_was_sent_is_done(void **state)
 {
 	char paths[256];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests the store for the next start: a file counts only under its own name, and only in a folder
- * that no other user can write to; when the files exceed their limit, the least recently used are
- * removed. */
+/* Tests the store of forms for the next start. A file must count only under its own name, and only
+ * in a folder that no other user can write to. If the files exceed their limit, the least recently
+ * used ones must be removed. */
 #include "unit.h"
 
 #include "host/folder.h"
@@ -111,7 +111,7 @@ static void under_its_name(void **state)
 	assert_false(has(1, "two"));
 	assert_false(has(1, "one"));
 	assert_false(has(2, "one"));
-	/* The file is written anew. */
+	/* A file with the wrong contents is replaced. */
 	put(1, "one");
 	assert_true(has(1, "one"));
 }
@@ -168,7 +168,7 @@ static void elsewhere(void **state)
 	assert_true(has(1, "one"));
 }
 
-/* Meanwhile the folder has become another user's. */
+/* Between staging and commit, the folder becomes writable for others. */
 static void staged(void **state)
 {
 	struct staged s;
@@ -227,7 +227,7 @@ static void takes_what_it_may(void **state)
 		put(i, text);
 		used(path_of(i), 100 - (time_t)i);
 	}
-	assert_true(has(0, text)); /* the oldest file is used again */
+	assert_true(has(0, text)); /* this read makes the oldest file the most recently used */
 	snprintf(path, sizeof(path), "%s/notes-of-mine", folder);
 	close(open(path, O_CREAT | O_WRONLY, 0600));
 	used(path, 1000);
@@ -242,7 +242,7 @@ static void takes_what_it_may(void **state)
 	assert_false(has(1, text));
 	assert_false(has(5, text));
 	assert_int_equal(access(path, F_OK), 0);
-	/* A file that would displace most of the others is not stored at all. */
+	/* A file that would displace most of the others is not stored. */
 	snprintf(path, sizeof(path), "%s", path_of(99));
 	{
 		static char large[300u << 10];
@@ -270,7 +270,7 @@ static void unfinished(void **state)
 	close(open(path, O_CREAT | O_WRONLY, 0600));
 	fd = folder_open(folder);
 	folder_trim(fd, 1 << 20);
-	assert_int_equal(access(path, F_OK), 0); /* a recent file may still be being written */
+	assert_int_equal(access(path, F_OK), 0); /* recent, so its writer may still be running */
 	used(path, 48);
 	folder_trim(fd, 1 << 20);
 	assert_int_equal(access(path, F_OK), -1);
@@ -299,7 +299,8 @@ static void opens(void *arg)
 {
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	*(bool *)arg = fd == 3; /* the thread sees none of the program's descriptors */
+	/* the lowest free number, so the thread has none of the program's descriptors */
+	*(bool *)arg = fd == 3;
 	sem_post(&inside);
 	sem_wait(&over);
 	close(fd);
@@ -311,8 +312,8 @@ static void *works(void *arg)
 	return NULL;
 }
 
-/* The program does not see the store's descriptors, and the store does not keep the program's
- * open. */
+/* The program must not see the store's descriptors. Nor may the store keep descriptors open that
+ * the program closes. */
 static void unseen(void **state)
 {
 	bool alone = false;

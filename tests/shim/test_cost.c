@@ -31,17 +31,18 @@ static void one_kind(void **state)
 	for (int i = 0; i < 12; i++)
 		learn((struct cost_batch){.what = {7}, .n = 1}, 3000);
 	assert_in_range(cost_of(7, UNKNOWN), 2950, 3050);
-	/* A launch much shorter than estimated is recognized after a few batches. */
+	/* A launch that is much shorter than the estimate is recognized after a few batches. */
 	for (int i = 0; i < 6; i++)
 		learn((struct cost_batch){.what = {8, 8, 8, 8}, .n = 4}, 20);
 	assert_in_range(cost_of(8, UNKNOWN), 3, 12);
-	/* never 0, with which any number of launches would fit */
+	/* never 0, because then any number of launches would fit into the limit */
 	assert_int_equal(cost_of(0, 0), 1);
 }
 
-/* A batch of several launches changes each estimate once, in any order: at most by half of the
- * factor's limit (8) in either direction. Tests batches of 1 to 8 launches of one kind, and of two
- * kinds mixed, that took from 1/100 to 100 times the estimate. */
+/* The duration of a batch changes the estimate of each kind of launch in it once, whatever their
+ * order and number. The new estimate is the mean of the old one and the measured time, which counts
+ * as at most 8 times and at least 1/8 of the old estimate. Tests batches of 1 to 8 launches, of one
+ * kind or of two, that took from 1/100 to 100 times the estimate. */
 static void once_a_batch(void **state)
 {
 	static const double times[] = {0.01, 0.2, 0.9, 1, 1.1, 2, 7, 100};
@@ -71,8 +72,8 @@ static void once_a_batch(void **state)
 	}
 }
 
-/* The estimate from the submission is outdated: eight batches submitted together correct the
- * estimate towards the same time, not past it. */
+/* Eight batches are submitted together, so all carry the same outdated estimate. Together they must
+ * correct the estimate to the measured time, and not past it. */
 static void submitted_together(void **state)
 {
 	struct cost_batch b = {.what = {3, 3}, .n = 2};
@@ -84,7 +85,8 @@ static void submitted_together(void **state)
 	assert_in_range(cost_of(3, UNKNOWN), 9, 12);
 }
 
-/* Two kinds that mostly come together, and now and then alone, are distinguished. */
+/* Two kinds of launches mostly come together, and now and then one comes alone. Their estimates
+ * must differ. */
 static void mixed(void **state)
 {
 	cost_forget();
@@ -97,7 +99,8 @@ static void mixed(void **state)
 	assert_in_range(cost_of(2, UNKNOWN), 5, 60);
 }
 
-/* More kinds than there is room for: the newest are known, and none is mistaken for another. */
+/* There are more kinds of launches than there is room for. The newest must be known, and none may
+ * be mistaken for another. */
 static void many(void **state)
 {
 	unsigned known = 0;

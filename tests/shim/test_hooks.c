@@ -67,8 +67,8 @@ static const struct hook *find(const char *symbol)
 	return NULL;
 }
 
-/* Returns the index of the stream parameter, MADE if a stream is returned, or NONE. params includes
- * its parentheses. */
+/* Returns the position of the stream among the parameters, from 1; MADE if the function returns a
+ * stream; NONE if it has none. params includes its parentheses. */
 static int stream_of(const char *params)
 {
 	int n = 1;
@@ -102,18 +102,19 @@ static void rows(void **state)
 	}
 }
 
-/* True if there is a newer form, which programs call. */
+/* True if the function has a newer version, which programs call instead. */
 static bool is_old(const char *symbol)
 {
 	char newer[128];
 
 	if (!strcmp(symbol, "cuGraphInstantiate") || !strcmp(symbol, "cuCtxDetach"))
-		return true; /* the newer functions have other names */
+		return true; /* their newer versions have other names */
 	snprintf(newer, sizeof(newer), "%s_v2", symbol);
 	return find(newer) != NULL;
 }
 
-/* Functions in which the driver may hold a lock while it waits for work in flight (fence.c). */
+/* In functions that free or load, the driver may hold a lock while it waits for work in flight
+ * (fence.c). The shim must not just pass these on. */
 static void waiting(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(hooks); i++) {
@@ -174,7 +175,8 @@ static int since(const char *symbol)
 
 typedef int lookup(const char *, void **, int, uint64_t, int *);
 
-/* Requests one form of a function like a program built when this form was new. */
+/* Requests a version of a function from cuGetProcAddress, as a program would that was built when
+ * this version was new. own: for per-thread default streams. */
 static void one(const struct hook *h, bool own, bool hides)
 {
 	lookup *get = (lookup *)dlsym(lib, "cuGetProcAddress_v2");
@@ -208,8 +210,8 @@ static bool has_api(const struct hook *h)
 static void each(bool hides)
 {
 	for (size_t i = 0; i < ARRAY_LEN(hooks); i++) {
-		/* For other functions that are passed on, the versions of the forms are unknown
-		 * here. */
+		/* The shim passes these on, and this test does not know which driver version
+		 * introduced them. */
 		if (hooks[i].how == HOOK_PASS && !has_api(&hooks[i]))
 			continue;
 		one(&hooks[i], false, hides);

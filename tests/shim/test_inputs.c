@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests the size of a launch's input as computed from its parameters (allocations, integers, and
- * values that are neither), and how often the driver is asked. */
+/* Tests the sizes of a launch's inputs, which the shim derives from its parameters (addresses of
+ * allocations, integers, and other values), and how often it asks the driver for them. */
 #include "unit.h"
 
 #include "shim/form/form.h"
@@ -96,7 +96,7 @@ static void kinds(void **state)
 		for (unsigned i = 0; i < WIRE_INPUTS; i++)
 			assert_true(got[i] == want[i]);
 	}
-	/* A driver without this function. */
+	/* The driver does not have this function. */
 	cu.cuPointerGetAttribute = NULL;
 	n_fences++;
 	inputs_of(&form, params, got);
@@ -129,17 +129,18 @@ static void rarely_asked(void **state)
 	for (unsigned i = 0; i < 10; i++)
 		inputs_of(&form, params, got);
 	assert_int_equal(asked, 2);
-	/* Freed, with another allocation at the same address. */
+	/* The allocation was freed, and another one is at the same address. */
 	bytes = 64;
 	n_fences++;
 	inputs_of(&form, params, got);
 	assert_true(got[0] == 64 && got[1] == 64);
 	assert_int_equal(asked, 4);
-	/* Another address in the allocation. */
+	/* The parameter is another address in the same allocation. */
 	memcpy(params, &(uint64_t){AT + 16}, 8);
 	inputs_of(&form, params, got);
 	assert_int_equal(asked, 5);
-	/* Freed in stream order, which the shim does not see: noticed after a while. */
+	/* The allocation was freed in stream order, which the shim does not see. It notices this
+	 * after a while. */
 	bytes = 128;
 	before = asked;
 	for (unsigned i = 0; i < 100; i++)

@@ -120,14 +120,15 @@ static void cut(void **state)
 	for (size_t len = 0; len < b.len; len++) {
 		struct made m;
 
-		/* Only the text may be truncated, and not to nothing. */
+		/* A truncated file is accepted only if just a part of the text at its end is
+		 * missing, but not all of it. */
 		assert_int_equal(read_back(b.at, len, &m), len + strlen(".version 8.0") > b.len);
 		made_finish(&m);
 	}
 	strbuf_finish(&b);
 }
 
-/* Replaces every byte, and every group of four, by other values. */
+/* Replaces every byte, and every four bytes in a row, by other values. */
 static void changed(void **state)
 {
 	static const uint32_t values[] = {0, 1, 2, 4, 0x7f, 0xff, 0x1000, 0x1001, 0x7fffffff,

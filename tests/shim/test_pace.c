@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests the choice of claim sizes and forms by measured launch times: each test simulates a device
- * with a time per block for each claim size, and checks what the choice settles on. */
+/* Tests how the shim chooses claim sizes and forms by measured launch times. Each test simulates a
+ * device with a time per block for each claim size, and checks which choice results. */
 #include "shim/form/pace.h"
 #include "unit.h"
 
 #define MIN_NS 100000
 
-/* ns per block of the grid, at 1, 2, 4 … blocks a claim */
+/* ns per block of the grid, if a claim has 1, 2, 4 … blocks */
 struct device {
 	double ns[PACE_CHUNKS];
 	uint64_t workers, total, target_ns;
@@ -40,7 +40,7 @@ static void short_blocks_take_large_claims(void **state)
 	const struct device d = {{1, 0.75, 0.6, 0.55, 0.525, 0.5}, 1000, 1000000};
 	unsigned launches;
 
-	/* Tries 1, then the largest, then the next smaller one, and stops. */
+	/* It tries 1, then the largest size, then the next smaller one, and stops. */
 	assert_int_equal(settle(&d, &launches), 32);
 	assert_int_equal(launches, 4);
 }
@@ -57,14 +57,15 @@ static void long_blocks_are_claimed_one_by_one(void **state)
 	assert_int_equal(launches, 2);
 	assert_int_equal(settle(&fifteen_us, &launches), 1);
 	assert_int_equal(launches, 2);
-	/* A gain of a third of a percent does not justify 10 us more until the workers leave. */
+	/* When a launch is preempted, workers finish their claims first. A gain of 0.3 % does not
+	 * justify that they leave 10 us later. */
 	assert_int_equal(settle(&ten_us, &launches), 1);
 	assert_int_equal(launches, 3);
 	assert_int_equal(settle(&worse, &launches), 1);
 	assert_int_equal(launches, 4);
 }
 
-/* The chosen claims keep the target and cost little more than the best ones. */
+/* The chosen claims end within the target time and cost little more than the best ones. */
 static void the_target_is_kept(void **state)
 {
 	for (double block_us = 1; block_us <= 36; block_us += 0.5) {
@@ -84,8 +85,8 @@ static void the_target_is_kept(void **state)
 	}
 }
 
-/* The largest size that the target allows is slow: smaller sizes are then tried upwards, one by
- * one. */
+/* The largest size within the target time is slow. Then the sizes between are tried from the
+ * smallest on. */
 static void a_bad_jump_is_made_good(void **state)
 {
 	const struct device d = {{5, 4.5, 4.2, 6, 6, 6}, 500, 1000000};
@@ -95,10 +96,10 @@ static void a_bad_jump_is_made_good(void **state)
 	assert_int_equal(launches, 5);
 }
 
-/* A size somewhat beyond the target is chosen only if it gains a lot. */
+/* A size that exceeds the target time a little is chosen only if it gains a lot. */
 static void what_gains_much_may_stretch_the_target(void **state)
 {
-	/* pf on an H200; 5.81 without heddle */
+	/* pf on an H200, which takes 5.81 ns without heddle */
 	const struct device pf = {{6.699, 6.272, 6.099, 6, 5.96, 5.96}, 1056, 1266044};
 	const struct device little = {{6.3, 6.2, 6.13, 6.1, 6.1, 6.1}, 1000, 1000000};
 	const struct device too_long = {{7.9, 7.2, 6.7, 6, 5.9, 5.8}, 1000, 1000000};
@@ -141,7 +142,7 @@ static void spells_teach_too(void **state)
 	pace_learn_spell(&p, 1, 1000000, 1000000);
 	assert_int_equal(pace_chunk(&p, 1000, 0, &settled), 16);
 	assert_false(settled);
-	assert_false(pace_is_short(&p, 10, MIN_NS)); /* says nothing about the grid's duration */
+	assert_false(pace_is_short(&p, 10, MIN_NS)); /* no measurement of a whole grid */
 }
 
 static void second_form(
@@ -176,9 +177,9 @@ static void the_faster_form_wins(void **state)
 	second_form(&fast, &awful, false, 1);
 }
 
-/* Values as for nn on an H200: the second form's spills are around its claims, so that with
- * single-block claims it is much slower. It starts at the claim size that was best for the first
- * form. */
+/* With the values of nn on an H200. The second form's spills are at its claims, so with claims of
+ * one block it is much slower than with large ones. Its trial must therefore start at the claim
+ * size that is best for the first form. */
 static void forms_are_compared_at_large_claims(void **state)
 {
 	const struct device first = {{2.336, 1.8, 1.5, 1.302, 1.25, 1.24}, 792, 13246464};
@@ -191,12 +192,13 @@ static void forms_are_compared_at_large_claims(void **state)
 		launch(&first, &p[0], &settled);
 	pace_begin_second(&p[1], second.workers, &p[0], first.workers, 0);
 	assert_int_equal(launch(&second, &p[1], &settled), 16);
-	/* Within the target: claims of fewer blocks on more workers. */
+	/* With more workers, a claim of the same duration has fewer blocks. */
 	pace_begin_second(&p[1], 4 * second.workers, &p[0], first.workers, 0);
 	assert_int_equal(p[1].begins, 2);
 }
 
-/* The trial of the faster form was disturbed: this is found out, and retries are otherwise rare. */
+/* The trial of the faster form was disturbed. Retries must correct this, but must be rare
+ * otherwise. */
 static void forms_are_tried_again(void **state)
 {
 	const struct device slow = {{30, 30, 30, 30, 30, 30}, 1000, 100000};

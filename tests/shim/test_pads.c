@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests how much shared memory limits a guard grid to a number of blocks, on devices with made-up
- * occupancy, and which quotas such a grid supports. */
+/* Tests by how much shared memory heddle limits a guard grid to a number of blocks per SM, on
+ * devices with made-up occupancy, and which quotas such a grid supports. */
 #include "unit.h"
 
 #include "shim/form/form.h"
@@ -15,7 +15,7 @@
 struct cu_api cu;
 static struct session session;
 
-/* A simulated SM, and its driver's answers. */
+/* The limits of a simulated SM, and how its driver behaves. */
 static struct {
 	int shared, reserved, unit, most_of_block, by_threads;
 	int limit, fixed; /* the function's dynamic (limit) and static (fixed) shared memory */
@@ -89,7 +89,8 @@ static uint32_t blocks_with(uint32_t shared)
 	return (uint32_t)n;
 }
 
-/* Each offered count is exact, with the least memory. */
+/* Each offered count must be the number of blocks that fit with its shared memory, and 128 bytes
+ * less must let more fit. */
 static void check(const struct pads *p, uint32_t shared)
 {
 	for (uint32_t n = 1; n <= PADS_MAX; n++) {
@@ -117,7 +118,7 @@ static void all_counts(void **state)
 	pads_find(&session, &form, 32, 0, &p);
 	assert_int_equal(p.counts, 0xfffffffeu);
 	check(&p, 0);
-	/* With 100 KiB of its own, a block fits at most twice. */
+	/* Each block uses 100 KiB itself, so two fit. */
 	pads_find(&session, &form, 128, 100 * KIB, &p);
 	assert_int_equal(p.fit, 2);
 	assert_int_equal(p.counts, 2);
@@ -128,7 +129,7 @@ static void some_counts(void **state)
 {
 	struct pads p;
 
-	/* A block may have 48 KiB, of which 4 fit. */
+	/* A block can have only 48 KiB, of which four fit, so smaller counts are not possible. */
 	sm.refuses = true;
 	pads_find(&session, &form, 128, 0, &p);
 	assert_int_equal(p.counts, 0xfff0);
@@ -152,7 +153,7 @@ static void expect(const struct pads *p, uint32_t quota, uint32_t n, uint32_t le
 	assert_int_equal(args.least + args.more, most);
 }
 
-/* A grid with counts 2, 3, 4 and 6 of 8. */
+/* 8 blocks of the grid fit on an SM; it can also be limited to 2, 3, 4 or 6. */
 static void quotas(void **state)
 {
 	struct pads p = {.counts = 0x5c, .fit = 8}, none = {.fit = 8};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests when a silent daemon is given up, with made-up times. */
+/* Tests when the shim gives up a silent daemon, with made-up times. */
 #include "host/silence.h"
 #include "unit.h"
 
-/* Checks every `every` ms a daemon whose last sign of life was at 1000. Returns the time until it
- * is given up, or `end`. */
+/* Checks every `every` ms whether to give up a daemon whose last sign of life was at 1000 ms.
+ * Returns the time until that, or `end`. */
 static uint32_t given_up(struct silence *s, uint32_t from, uint32_t every, uint32_t end)
 {
 	uint32_t now = from;
@@ -32,7 +32,8 @@ static void talks(void **state)
 		assert_false(silence_too_long(&s, now - now % 200 + 1, now, true));
 }
 
-/* While no launch waits, the daemon may be silent; the time counts from when one waits. */
+/* While no launch waits, the daemon may be silent. Its silence counts from the time when a launch
+ * waits. */
 static void idle(void **state)
 {
 	struct silence s = {0};
@@ -42,8 +43,8 @@ static void idle(void **state)
 	assert_in_range(given_up(&s, 20000, 100, 5000), SILENCE_MS - 200, SILENCE_MS + 200);
 }
 
-/* The checking process was stopped for seconds, as was the daemon, which then gets time to
- * answer. */
+/* Both the checking process and the daemon were stopped for seconds. When they continue, the daemon
+ * must get time to answer. */
 static void both_stood_still(void **state)
 {
 	struct silence s = {0};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests the jumps with a fake driver: every argument arrives, at the first call and later;
- * functions that the driver lacks return an error; cuGetProcAddress returns the driver's functions
- * or the shim's. Also tests cuInit where MPS fails. */
+/* Tests the jumps to the driver with a fake driver: every argument arrives, at the first call and
+ * later; functions that the driver lacks return an error; cuGetProcAddress returns the driver's
+ * functions or the shim's. Also tests cuInit if MPS fails. */
 #include "unit.h"
 
 #include "dev/dev.h"
@@ -109,8 +109,8 @@ static void threads_and_fork(void **state)
 
 /* ---- cuInit under heddled's MPS ---- */
 
-/* Calls cuInit through the shim with these errors of the driver in turn. ret_said: its standard
- * error. */
+/* Calls cuInit through the shim. The driver returns these errors, one for each call. ret_said: the
+ * output to standard error. */
 static CUresult init_with(const int errors[4], int *ret_inits, char *ret_said, size_t max)
 {
 	void *fake = dlopen(getenv("HEDDLE_DRIVER_LIB"), RTLD_NOW | RTLD_NOLOAD);
@@ -156,9 +156,9 @@ static const struct init_case {
 	{"mps-pipe", {807, 805}, 3, 0, true}, {"mps-pipe", {809, 809, 809}, 3, 0, true},
 	{"mps-pipe", {806, 806, 100}, 3, 100, true}, {"mps-pipe", {805, 999}, 2, 999, false},
 	{"mps-pipe", {100}, 1, 100, false},
-	/* the driver's documentation says that this error ends the program */
+	/* the program ends, by the driver's documentation */
 	{"mps-pipe", {810}, 1, 810, false},
-	{"other", {805}, 1, 805, false}, /* MPS of the user's own is not heddle's to handle */
+	{"other", {805}, 1, 805, false}, /* the user's own MPS is none of heddle's business */
 };
 #define INIT_CASES (sizeof(init_cases) / sizeof(init_cases[0]))
 
@@ -210,7 +210,7 @@ static void init_without_mps(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		/* first, so that the threads meet at the lookup */
+		/* first, so that the threads look up the functions for the first time */
 		cmocka_unit_test(threads_and_fork),
 		cmocka_unit_test(arguments_arrive),
 		cmocka_unit_test(lacking),

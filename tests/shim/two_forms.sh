@@ -9,10 +9,9 @@
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
-# otherwise there are enough registers for all threads
+# so few registers that the first form limits the number of threads on an SM
 export HEDDLE_VGPU="$HEDDLE_VGPU,registers=32K"
-# launches_of MODE SCENARIO...: prints how many launches used second forms, of kernels that also
-# used the first.
+# launches_of MODE SCENARIO...: prints how many launches used the second form of their kernel.
 launches_of() {
 	start "$1" 5
 	shift
@@ -21,8 +20,8 @@ launches_of() {
 	sed -n 's/.* second \([0-9]*\)$/\1/p' "$dir/daemon"
 }
 
-# Without stored measurements the second form is tried at each start. With them, it is used only if
-# it currently seems faster, which occasionally happens on a busy machine.
+# Without stored measurements, each start tries the second form. With them, it uses the form only if
+# it seems faster, which occasionally happens on a busy machine.
 for _ in 1 2 3 4 5; do
 	rm -rf "$dir/cache"
 	first=$(launches_of grant waits 15 64 60)
@@ -32,7 +31,7 @@ for _ in 1 2 3 4 5; do
 done
 [ "$first" -gt 0 ] || fail "the second form is not tried"
 [ "$next" -eq 0 ] || fail "it is tried again, in $next launches"
-# Blocks of a grid of another size may do more or less work: the measurements do not apply to them.
+# In a grid of another size, blocks may do more or less work, so the measurements do not apply.
 larger=$(launches_of grant waits 15 1024 60)
 [ "$larger" -gt 0 ] || fail "what small grids have taught is taken for large ones"
 rm -rf "$dir/cache" # a program with two launches stores its measurements, too
@@ -41,8 +40,9 @@ same waits 1 64 60
 stop
 grep -rl hdtaugh "$dir/cache/heddle" >/dev/null || fail "nothing is kept of a brief program"
 
-# Which form is used after the trials depends on the machine: repeated, if necessary, until the
-# second was preempted a few times. On a busy machine the daemon does not see all launches.
+# Which form is used after the trials depends on the machine. So this repeats until second forms
+# were launched often enough under preemption. On a busy machine the daemon does not see all
+# launches.
 total=0 both=
 for mode in grant grant grant storm storm storm storm storm storm; do
 	[ "$total" -lt 10 ] || [ "$mode" = grant ] || break

@@ -16,6 +16,6 @@ stop
 unmanaged="$n"
 managed "$mode" "$scenario" 4 24 30
 grep -q "^native 0 opaque [0-9]* of $n\$" "$dir/daemon" || fail "$n launches were to be unmanaged"
-# The pass recognizes constants as such.
+# The pass knows that the program's constants do not change, so no guard form is needed.
 [ "$scenario" != globals ] || grep -q 'guards 0 ' "$dir/daemon" || fail "some were only guarded"
 grep -q 'waited 1 ' "$dir/daemon" || [ "$mode" = watch ] || fail "the unmanaged launches did not wait"

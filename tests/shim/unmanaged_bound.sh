@@ -30,8 +30,8 @@ deepest watch contexts 20 8 400
 deepest bound contexts 20 8 400
 deepest bound blocked 30 8 100
 [ "$deep" -ge 15 ] || fail "all were to be launched behind what blocks them: $deep" # the depth is sampled
-# A launch must not wait for a kernel that waits for the program, even if the tenant is also held
-# every few ms.
+# A kernel waits for the program. The program's next launch must not wait for that kernel, even if
+# the tenant is also held every few ms.
 start hold-bound
 same twice 3 24 30
 stop

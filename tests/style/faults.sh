@@ -17,8 +17,8 @@ for file in "$list" "$intro"; do
 done
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
-# Writes a line for each test: its name, and whether it is in the suite full. In the file, "suite"
-# follows "name".
+# Writes a line for each test: its name, and whether it is in the suite "full". In meson's file, a
+# test's "suite" follows its "name".
 awk '
 {
 	n = split($0, part, "\"name\": *\"")
@@ -43,7 +43,8 @@ BEGIN {
 		word[line] = 1
 }
 function bad(what) { print FILENAME ":" FNR ": " what }
-# Checks one test of a row. Returns 1 if the quick matrix runs it, on some machine at least.
+# Checks one test of a row. Returns 1 if ./run test runs it without --full, on some machine at
+# least.
 function look(test,   name, part, may_miss) {
 	may_miss = sub(/\?$/, "", test)
 	part = ""

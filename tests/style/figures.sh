@@ -38,7 +38,8 @@ cp README.md doc/status.md "$tmp/"
 		sections += measured
 	}
 	note && /<!--\/stale-->$/ { note = 0; next }
-	!measured || note { next } # how old figures are, rendered
+	# not a figure, but the rendered note that says how old figures are
+	!measured || note { next }
 	/<!--stale-->$/ { note = 1 }
 	{
 		text = $0

@@ -6,7 +6,8 @@
 # files, prints every violation as FILE:LINE: what, and fails if it printed any.
 cd "${1:?usage: CHECK ROOT}" || exit 1
 
-# files PATTERN…: lists the project's own files, by git if available, else by name.
+# files PATTERN…: lists the project's own files that match, as git knows them, or else by their
+# names.
 files() {
 	if [ -e .git ] && git ls-files >/dev/null 2>&1; then
 		git ls-files -co --exclude-standard -- "$@" | sort -u | while read -r f; do

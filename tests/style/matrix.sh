@@ -41,7 +41,7 @@ log() { # NAME START SECONDS CPU-SECONDS
 	python3 tests/changed.py "$build" 0 src/sched/policy/ages.c 2>&1 | grep -q '^left out for time: ' ||
 		echo "no limit of time"
 
-	# Two tests; the second runs alone for 6 of 9 s.
+	# Two tests end after 9 s in all. During 6 of these, the second runs alone.
 	{ log one 100 3 1.250000 && log two 100 9 2.000000; } >"$tmp/log"
 	[ "$(python3 tests/times.py slowest "$tmp/log" | head -n 1)" = "   9.0 s  two in ${tmp%%/*}" ] ||
 		echo "the slowest test is not the first"

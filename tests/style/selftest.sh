@@ -126,7 +126,7 @@ fresh
 printf 'char *x(void) { return getenv("HOME"); }\n' >>"$tmp/t/src/ptx/b.c"
 expect 1 environment "what a set-uid program would believe"
 
-# Checks of a build, not of a tree.
+# These checks need a build of the tree.
 built() { # STATUS WHAT
 	if command -v ninja >/dev/null && command -v cc >/dev/null; then
 		printf 'rule c\n command = cc -c $in -o $out\nbuild src/ptx/b.o: c src/ptx/b.c\n' >"$tmp/t/build.ninja"
@@ -292,7 +292,7 @@ tables
 echo '21 SMs' >>"$tmp/phrases"
 expect 1 figures "a phrase that is not there"
 
-# thin: a large result loses what no page shows, and a small one nothing.
+# thin: removes from a large result the values that no page shows, and nothing from a small one.
 tables
 cp "$tmp/t/doc/results.md" "$tmp/before"
 thin() {

@@ -38,7 +38,8 @@ exempt='^src/dev/cpu/.*: dispatch'
 		open = 0
 	}
 	{ lines = FNR }
-	# A head starts after a blank line, a preprocessor line or the end of something else.
+	# The head of a function starts after a blank line, a preprocessor line, or the end of
+	# another definition.
 	!open && (/^$/ || /^#/ || /^}/ || /;$/ || /\*\/$/) { head = FNR + 1 }
 	!open && /^{/ { open = FNR }
 	open && /^}/ {

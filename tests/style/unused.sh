@@ -10,8 +10,8 @@
 # header that no source of src/ names. A row of a .def that puts the address of a symbol into a
 # table, as policies.def does with sched_policy_ID, uses the symbol.
 set -eu
-# Functions of the virtual GPU's library, functions that reset or show a module's state, and libc
-# functions that heddled replaces.
+# No source of src/ needs to call these: functions of the virtual GPU's library, functions by which
+# tests reset or read a module's state, and libc functions that heddled replaces.
 hooks='_Exit vgpu_mem_destroy vgpu_module_kernel vgpu_vec_plain launch_on_transition cost_forget durations_find'
 hooks="$hooks sim_read_line sim_parse_time sim_real_name sim_split"
 root=${1:?usage: unused.sh ROOT BUILD}
@@ -25,8 +25,8 @@ find "$root/tests" "$root/bench" \( -name "*.[ch]" -o -name "*.def" \) -exec cat
 	tr -cs "A-Za-z0-9_" "\n" >"$tmp/outside"
 find "$root/src" \( -name "*.[chS]" -o -name "*.def" \) -exec cat {} + |
 	tr -cs "A-Za-z0-9_" "\n" | sort | uniq -c >"$tmp/words"
-# With "&of_##id" in a file that includes a .def, each row ROW(x, ...) of the .def uses of_x. A
-# declaration or a definition has no "&".
+# If a file with "&of_##id" includes a .def, each row ROW(x, ...) of the .def uses of_x. In
+# declarations and definitions there is no "&".
 grep -rl --include="*.[ch]" "&[a-z_]*##" "$root/src" | while read -r file; do
 	sed -n 's/^#include "\(.*\/\)*\(.*\.def\)"/\2/p' "$file" | sort -u | while read -r def; do
 		ids=$(find "$root/src" -name "$def" -exec sed -n 's/^[A-Z_]*(\([A-Za-z0-9_]*\),.*/\1/p' {} +)
@@ -35,7 +35,7 @@ grep -rl --include="*.[ch]" "&[a-z_]*##" "$root/src" | while read -r file; do
 		done
 	done
 done >"$tmp/tables"
-# Functions in headers that no source of src/ calls.
+# Lists inline functions in headers that no source of src/ calls.
 find "$root/src" -name "*.h" -exec grep -Ho "^static inline [^(]*(" {} + | sed 's/($//; s|.*/\(.*\):.*[ *]|\1 |' |
 	awk -v words="$tmp/words" '
 	BEGIN {
@@ -83,7 +83,7 @@ END {
 			continue
 		if (!(name in named))
 			print defined[name] ": nothing outside names " name
-		# Two occurrences: the declaration and the definition.
+		# It occurs twice in src/: as a declaration and as a definition.
 		else if (times[name] == 2)
 			print defined[name] ": only tests call " name
 	}

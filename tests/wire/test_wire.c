@@ -88,8 +88,8 @@ static void send_many(int sock, const void *msg, size_t bytes, int fd, unsigned 
 	assert_int_equal(sendmsg(sock, &m, 0), bytes);
 }
 
-/* More descriptors than requested, than any sender may send, and than fit into the receiver's
- * buffer. */
+/* A message comes with more descriptors than the receiver requested, than any message has, or than
+ * fit into the receiver's buffer. The surplus must be closed. */
 static void descriptor_floods(void **state)
 {
 	unsigned before = open_fds(), counts[] = {1, 8, 32, 200};
@@ -113,8 +113,8 @@ static void descriptor_floods(void **state)
 	}
 }
 
-/* Descriptors come with an empty packet from a peer that closes with unread data: none stays
- * open. */
+/* An empty packet comes with descriptors, from a peer that then closes although it has unread data.
+ * None of the descriptors may stay open. */
 static void reset_with_descriptors(void **state)
 {
 	unsigned before = open_fds();
@@ -154,8 +154,8 @@ static void on_alarm(int sig)
 {
 }
 
-/* The peer never answers, and signals come more often than the socket's timeout: the call times out
- * all the same. */
+/* The peer never answers, and signals interrupt the call more often than its timeout. The call must
+ * time out nevertheless. */
 static void interrupted(void **state)
 {
 	struct sigaction act = {.sa_handler = on_alarm}, old;
@@ -198,7 +198,7 @@ static void malformed(void **state)
 	bad = h;
 	memset(bad.name, 'x', sizeof(bad.name)); /* no NUL */
 	assert_int_equal(wire_check(&bad, sizeof(bad)), -EBADMSG);
-	memset(bad.group, 0, sizeof(bad.group)); /* zeros in the next field do not help either */
+	memset(bad.group, 0, sizeof(bad.group)); /* a NUL in the next field must not count */
 	assert_int_equal(wire_check(&bad, sizeof(bad)), -EBADMSG);
 	bad = h;
 	bad.n_sms = CTL_MAX_SMS + 1;
@@ -280,7 +280,8 @@ static void socket_paths(void **state)
 	assert_int_equal(wire_connect("/nonexistent/socket", 100), -ENOENT);
 }
 
-/* An answer sent before the connection was reset arrives; then the reset is reported. */
+/* The peer closes the connection without reading the request. If it has sent an answer before, the
+ * answer arrives, and then the connection's end. Otherwise the reset is reported. */
 static void last_words(void **state)
 {
 	struct wire_refused m = {.error = 7}, got;

@@ -40,8 +40,8 @@ for program in va nn pf pl md spmv mm cfd nb bo mh tp fd lm px; do
 		grep -q "pass: 2 of 2 checked" "$tmp/out" || complain "$program: no verdict"
 	done
 done
-# The kernels in slices (heddle ptx slice): one slice, numbers that do not divide the grid, and one
-# per block.
+# Runs the kernels in slices (heddle ptx slice): in one slice, in a number of slices that does not
+# divide the grid, and with one block in each slice.
 for program in va nn pf pl md spmv mm cfd nb bo mh tp fd lm px; do
 	for toolchain in $toolchains; do
 		"$examples/../heddle" ptx slice "$examples/../kernels/$toolchain/$program.ptx" >"$tmp/sliced.ptx" ||
