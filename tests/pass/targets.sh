@@ -125,7 +125,7 @@ kernel 8.6 sm_100 >"$dir/c.ptx"
 	"$dir/c.ptx" k --block 32 2>"$dir/why" && bad "three are merged"
 grep -qF "sm_100, that of kernel 'k' of $dir/a.ptx sm_90a" "$dir/why" || bad "three: $(cat "$dir/why")"
 
-# Operations of four warps together start at a warp whose number is a multiple of four.
+# The first warp of an instruction of four warps (wgmma) has a number that is a multiple of four.
 kernel 8.0 sm_90a 'wgmma.fence.sync.aligned;' >"$dir/group.ptx"
 "$heddle" ptx fuse-horizontal -- "$dir/group.ptx" k --block 128 + "$dir/b.ptx" k --block 32 >"$dir/form.ptx" ||
 	bad "warp group first"

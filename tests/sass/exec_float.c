@@ -388,7 +388,8 @@ static double integral(const struct sass_insn *in, double v)
 				  : nearbyint(v);
 }
 
-/* v is a whole number or NaN; a value out of range becomes the nearest one that fits. */
+/* Converts v, a whole number or NaN, to an integer. A value out of range becomes the nearest one
+ * that fits. */
 static uint64_t fitted(double v, unsigned bits, bool sign, bool from64)
 {
 	double top = ldexp(1.0, (int)bits - (sign ? 1 : 0));

@@ -20,7 +20,7 @@ what=old
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/sass/tools.sh
 . "$here/tools.sh"
-SASS_CACHE= # its key would not be found again
+SASS_CACHE= # no cache: its keys would contain the path of $work
 sass_open "$build"
 export SASS_PTXAS="$PTXAS"
 bad=0 cases=0
@@ -112,8 +112,8 @@ while IFS='|' read -r options first second <&3; do
 	set +f
 	judge "$name" "$(run "$@")" "$(old run "$@")"
 done 3<"$here/old.txt"
-# The old text itself, with struct ctl_args of both kernels (grids of 7,3 and 4). The virtual GPU
-# must run it; otherwise it might hang for another reason.
+# Runs the old text itself, with struct ctl_args of both kernels (grids of 7,3 and 4). The virtual
+# GPU must run it; otherwise it might hang for another reason.
 if [ -e "$build/kernels/clang/va.ptx" ] && [ -e "$build/kernels/clang/async.ptx" ]; then
 	zero=00000000 one=01000000
 	va=hex:$zero$zero$zero${zero}15000000${zero}0700000003000000$one$zero$zero$zero$zero${zero}9224492455555555$zero$zero$zero$zero

@@ -3,7 +3,7 @@
 
 /* Inline assembly as libraries write it: nested and flat scopes with registers and labels of
  * their own. Many of these have the same name, and unrolling and inlining duplicate some scopes.
- * For nvcc and clang. */
+ * nvcc and clang compile this file. */
 #include "../../../kernels/heddle_cuda.h"
 
 static __device__ __forceinline__ u32 lop(u32 a, u32 b)

@@ -41,7 +41,7 @@ struct exact_insn {
 bool exact_has(const struct exact_insn *i, const char *part);
 bool exact_is(const struct exact_insn *i, const char *op);
 
-/* Computes the result from the operands' bits; ret[1] is a second destination's. Returns false
+/* Computes the result from the operands' bits; ret[1] is for a second destination. Returns false
  * if the ISA leaves the result open. */
 typedef bool exact_ref(const struct exact_insn *i, const u64 *v, u64 ret[2]);
 /* Defined in exact_int.c. */
