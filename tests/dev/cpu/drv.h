@@ -28,7 +28,7 @@
  * bad(p), odd(p), trapped(): fault.
  * elapse(out): runs for 20,000 cycles, then adds 1 to *out.
  * whole(out): in a cooperative launch, waits for all blocks of the grid, then adds 1 to *out;
- * in another launch it does nothing.
+ *   in another launch it does nothing.
  * big(p): has 40 KB of static shared memory.
  * text(): prints its block's number. */
 extern const char drv_ptx[];
