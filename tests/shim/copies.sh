@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Tests copies from pageable memory to the device. If launches may be preempted, even small copies
-# wait, outside the driver, for earlier work of their stream, but not if that depends on something
-# the program does after the copy. If no daemon watches, or the program has high priority, small
-# copies return early as they do natively, whatever their stream waits for.
+# Tests copies from pageable memory to the device. If launches may be preempted, even a small copy
+# waits, outside the driver, for earlier work of its stream, unless that work itself waits for
+# something that the program does after the copy. If no daemon watches, or the program has high
+# priority, small copies return early as they do natively, whatever their stream waits for.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"

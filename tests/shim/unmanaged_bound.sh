@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Unmanaged work with a bound on its time in flight: the queue stays short, on all kinds of streams,
-# and launches that wait for a later launch of their own thread make progress. Without a bound the
-# program determines the length of the queue.
+# The daemon limits the time of a program's unmanaged work in flight. The queue must stay short, on
+# all kinds of streams. A launch that waits for a later launch of its own thread must still make
+# progress. Without a limit, the length of the queue is the program's choice.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
