@@ -68,8 +68,8 @@ kernels() {
 }
 
 forms() {
-	# Few workers: a large GPU would claim such small grids at once, leaving no blocks to
-	# preempt.
+	# The number of workers is small. Otherwise a large GPU would claim all blocks of such small
+	# grids at once, and none would be left when it is preempted.
 	export VARIANTS="${VARIANTS:---yield-every 1 --total-workers 2
 --yield-every 5 --total-workers 3 --chunk 2
 --yield-every 7 --chunk 2 --pull-ahead --total-workers 1

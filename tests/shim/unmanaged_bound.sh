@@ -29,7 +29,8 @@ deepest bound flood 70 8 400
 deepest watch contexts 20 8 400
 deepest bound contexts 20 8 400
 deepest bound blocked 30 8 100
-[ "$deep" -ge 15 ] || fail "all were to be launched behind what blocks them: $deep" # the depth is sampled
+# Not all 30, because the daemon only samples the depth.
+[ "$deep" -ge 15 ] || fail "all were to be launched behind what blocks them: $deep"
 # A kernel waits for the program. The program's next launch must not wait for that kernel, even if
 # the tenant is also held every few ms.
 start hold-bound
