@@ -92,8 +92,8 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Every byte and the length affect the hash: no two of these inputs may have the same one (2^-40
- * by chance). */
+/* Every byte and the length affect the hash: no two of these inputs may have the same hash. A
+ * good hash collides here with a probability of 2^-40. */
 static void hash_differs(void **state)
 {
 	static uint64_t h[64 * 64 * 2 + 64];
@@ -111,7 +111,7 @@ static void hash_differs(void **state)
 				buf[i] ^= bit;
 			}
 	}
-	/* About half of the bits must change on average. */
+	/* If the input changes, about half of the hash's bits must change on average. */
 	assert_in_range(bits / n, 30, 34);
 	qsort(h, n, sizeof(*h), by_value);
 	for (size_t i = 1; i < n; i++)
@@ -162,8 +162,8 @@ static void sha_vectors(void **state)
 	free(million);
 }
 
-/* Control characters and bidirectional overrides, in UTF-8 and as bytes that are not UTF-8; and
- * characters that are kept. */
+/* Each byte of a control character, a bidirectional override or invalid UTF-8 becomes a question
+ * mark. Other characters are kept. */
 static void plain_text(void **state)
 {
 	static const struct {

@@ -61,7 +61,7 @@ static void names(void **state)
 	}
 }
 
-/* Short names for messages, also for symbols that were truncated to 63 bytes. */
+/* Tests the short names that messages show, also for symbols that were truncated to 63 bytes. */
 static void names_for_people(void **state)
 {
 	static const struct {
@@ -116,7 +116,7 @@ static void too_long(void **state)
 	strbuf_puts(&short_tail, "_Z1f1aIS_S_E");
 	for (unsigned i = 0; i < 34; i += 2)
 		strbuf_printf(&short_tail, "1aIS%c_S%c_E", digits[i], digits[i]);
-	/* substitutions from S10_ on, after names that nothing refers to */
+	/* The same, but the substitutions start at S10_, after names to which nothing refers. */
 	strbuf_puts(&long_tail, "_Z1f");
 	for (unsigned i = 0; i < 40; i++)
 		strbuf_printf(&long_tail, "2x%c", i < 26 ? 'a' + (int)i : 'A' + (int)i - 26);
@@ -165,7 +165,7 @@ static void matches(void **state)
 	assert_true(demangle_matches("_ZN12_GLOBAL__N_14kernEPA4_f", "kern(float (*) [4])"));
 }
 
-/* Names that can be read without libstdc++. */
+/* A truncated symbol still matches the names at its beginning. */
 static void matches_beginning(void **state)
 {
 	static const char *const cut = "_ZN2ns5scaleIfLi4E";

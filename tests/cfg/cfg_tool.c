@@ -2,9 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* cfg_tool write FILE            converts every function to a graph, and writes it from that
- * cfg_tool shuffle FILE [SEED]   the same, with each block's statements in another order, as far
- *                                as registers and must_order allow, to expose missing effects
- * Prints the module, which has been validated. */
+ * cfg_tool shuffle FILE [SEED]   the same, but puts each block's statements into a random order
+ *                                that registers and must_order allow. If an instruction's effects
+ *                                are incomplete, the shuffled code computes other results.
+ * Validates the module and prints it. */
 #include "draft_from.h"
 #include "must_order.h"
 #include "ptx/graft.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Decides from their effects which instructions of a thread may be reordered: code that was
- * shuffled accordingly must compute the same. */
+/* Decides from the effects of two instructions whether a thread may execute them in either order.
+ * Code that was reordered by these decisions must compute the same results. */
 #ifndef HEDDLE_TESTS_CFG_MUST_ORDER_H
 #define HEDDLE_TESTS_CFG_MUST_ORDER_H
 
@@ -20,8 +20,8 @@ static inline bool follows_time(const struct cfg_effects *e)
 	return e->time || e->ordered || e->fence || e->convergent || e->writes;
 }
 
-/* Returns true if a, the earlier of two instructions of a thread, has to stay before b. The result
- * is the same if a and b are swapped. */
+/* Returns true if a, the earlier of two instructions of a thread, has to stay before b. The
+ * function is symmetric: must_order(b, a) returns the same. */
 static inline bool must_order(const struct cfg_effects *a, const struct cfg_effects *b)
 {
 	if (a->leaves || b->leaves)

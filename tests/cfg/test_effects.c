@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tests effects of single instructions, which pairs must keep their order, and units.
- * tests/exec/graft.sh, with cfg_tool's "shuffle", shows that real kernels work in every other
- * order. */
+/* Tests the effects of single instructions, which pairs of instructions must keep their order, and
+ * the execution units. tests/exec/graft.sh shuffles the code of real kernels with cfg_tool, and
+ * compares the results. */
 #include "unit.h"
 
 #include "../ptx/fixture.h"
@@ -62,7 +62,7 @@ static void memory(void **state)
 	finish(&t);
 }
 
-/* Returns the other effects as letters, in this order. */
+/* Returns the effects other than reads and writes as letters, in the order of the table below. */
 static const char *letters(const struct cfg_effects *e)
 {
 	static char text[16];

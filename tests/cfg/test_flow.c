@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Compares def-use chains with a slow and simple search; tests graphs made from drafts, and
- * uniformity that is given. */
+/* Compares def-use chains with a slow and simple search. Tests graphs made from drafts, and the
+ * uniformity analysis if the caller states the uniformity of some registers. */
 #include "unit.h"
 
 #include "../ptx/fixture.h"
@@ -67,7 +67,8 @@ static void follow_chains(const struct cfg_chains *c, uint32_t node, uint8_t *re
 	}
 }
 
-/* Checks that each use has one input, and each merge several. */
+/* Checks that exactly one node leads to each use, and that none leads to a definition or to the
+ * entry value. */
 static void count_inputs(const struct cfg_chains *c)
 {
 	uint32_t *n = calloc(c->n_nodes, sizeof(*n)), *from = calloc(c->n_nodes, sizeof(*from));
@@ -153,7 +154,7 @@ static void chains(void **state)
 	}
 }
 
-/* Counts the merges in a body, besides the entry value. */
+/* Counts the links in a body and its merges, the places where definitions of a register meet. */
 static void merges(void **state)
 {
 	static const struct {
@@ -175,7 +176,8 @@ static void merges(void **state)
 		{"mov.u32 %r1, 1;\nL: @%p1 bra N;\nM: add.u32 %r1, %r1, 1;\n@%p2 bra M;\n"
 		 "N: @%p3 bra L;\nmov.u32 %r2, %r1;\nret;",
 			3, 11},
-		/* A loop with two entries: each register keeps two merges of one value. */
+		/* A loop with two entries: the two registers that it reads keep two merges each,
+		 * although one value reaches both merges. */
 		{"mov.u32 %r1, 1;\n@%p1 bra M;\nL: mov.u32 %r2, %r1;\nM: mov.u32 %r3, %r1;\n"
 		 "@%p2 bra L;\nret;",
 			4, 12},
@@ -207,7 +209,7 @@ static void merges(void **state)
 	}
 }
 
-/* Random bodies: a few registers, and branches to anywhere. */
+/* Tests random bodies with a few registers and branches to any statement. */
 static void random_chains(void **state)
 {
 	for (uint64_t seed = 0; seed < 150; seed++) {

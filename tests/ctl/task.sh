@@ -27,7 +27,7 @@ verify() {
 	(
 		cd "$name"
 		spin -a "$@" "$model" >spin.log 2>&1 || { cat spin.log; exit 1; }
-		# shellcheck disable=SC2086 # of several words
+		# shellcheck disable=SC2086 # split into words
 		${CC:-cc} -w $optimise -DSAFETY -DCOLLAPSE -DMEMLIM=4000 -o pan pan.c || exit 1
 		./pan -m100000 >out 2>&1 || { cat out; exit 1; }
 		mv out ..
@@ -76,20 +76,20 @@ finds 3 'assertion violated' -DWIDE=0 -DPARKS=0 -DEXPIRES=0
 finds 4 'assertion violated' -DWIDE=0 -DPARKS=0 -DEXPIRES=0
 # a producer and the thread that parks the pool miss each other
 finds 5 'invalid end state' -DWIDE=0 -DPARKS=1 -DEXPIRES=0
-# two blocks with barriers are both placed in part
+# two blocks with barriers each occupy some executors, and each waits for the rest
 finds 6 'invalid end state' -DWIDE=1 -DPARKS=0 -DEXPIRES=0
-# a task spawned in the meantime is taken for finished
+# a task that was spawned while the column did not run is taken for finished
 finds 7 'invalid end state' -DWIDE=0 -DPARKS=1 -DEXPIRES=0
-# a record is read that may belong to another block
+# an executor reads a record that may already belong to another block
 finds 8 '' -DWIDE=1 -DPARKS=0 -DEXPIRES=0
-# an executor that has not begun yet is sent away
+# the scheduler cancels the block of an executor that has not begun it yet
 finds 9 '' -DWIDE=1 -DPARKS=1 -DEXPIRES=0
 # a task that has begun starts again
 finds 10 'assertion violated' -DWIDE=1 -DPARKS=1 -DEXPIRES=0
-# a word of row 0 is taken for one of a later task
+# a descriptor word of row 0 is taken for a word of a later task
 finds 11 'assertion violated' -DFIRST=1 -DPARKS=0 -DEXPIRES=0
-# only one of two words is checked
+# only one of row 0's two descriptor words is checked
 finds 12 'assertion violated' -DFIRST=1 -DPARKS=0 -DEXPIRES=0
-# a column reports its exit before the ends of its tasks
+# the column's exit becomes visible before the ends of its tasks
 finds 13 '' -DBACK=1 -DWIDE=0 -DPARKS=1 -DEXPIRES=0
 echo passed

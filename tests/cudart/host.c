@@ -103,7 +103,7 @@ void scale(unsigned *out, const unsigned *in, unsigned n)
 	launch((void (*)(void))scale, args);
 }
 
-/* As CUDA 13 does: launches by the kernel's handle, which is looked up once. */
+/* Launches as code from CUDA 13's nvcc does: by the kernel's handle, which it looks up once. */
 void number(unsigned *out, unsigned n)
 {
 	static CUkernel kernel;

@@ -3,8 +3,8 @@
 # Copyright 2026 The heddle authors
 #
 # usage: imports.sh LIBCUDART.SO.13 CUDART.DEF IMPORTS.TXT
-# Checks that every name that programs import is exported, and supported unless the file has
-# "lacks" after it.
+# Checks that our library exports every name in IMPORTS.TXT, and that it supports each of them,
+# except those that the file marks with "lacks".
 set -eu
 library=$1 table=$2 imports=$3
 command -v nm >/dev/null || { echo "skipped: no nm"; exit 77; }

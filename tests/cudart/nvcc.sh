@@ -53,7 +53,7 @@ for mode; do
 	shared)
 		NVCC_APPEND_FLAGS='-cudart shared' "$nvcc" -w -o "$dir/prog" "$source"
 		runs "$mode"
-		# Its only code is the cubin without kernels that nvcc always adds.
+		# The program's only device code is the cubin without kernels that nvcc always adds.
 		echo 'int main(){return 0;}' >"$dir/empty.cu"
 		NVCC_APPEND_FLAGS='-cudart shared' "$nvcc" -o "$dir/empty" "$dir/empty.cu"
 		"$build/heddle" doctor -- "$dir/empty" >"$dir/out" || fail "$mode: doctor: status $?"

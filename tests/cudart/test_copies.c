@@ -49,7 +49,7 @@ static void test_linear(void **state)
 	cudaGetLastError();
 }
 
-/* In a stream, in the calling thread's default stream, and in the legacy stream. */
+/* Tests copies in a stream, in the calling thread's default stream, and in the legacy stream. */
 static void test_async(void **state)
 {
 	unsigned char in[N], out[N] = {0};
@@ -117,7 +117,7 @@ static void test_2d(void **state)
 	cudaGetLastError();
 }
 
-/* A box within a larger one; a memset leaves the memory around the box unchanged. */
+/* Copies a box out of a larger one. A memset of a box leaves the memory around it unchanged. */
 static void test_3d(void **state)
 {
 	unsigned char in[SLICES * ROWS * WIDTH], out[sizeof(in)] = {0};
@@ -193,7 +193,7 @@ static void test_zero_extents(void **state)
 		OK(cudaMemset2D(a, 0, 1, e.width, e.height));
 		OK(cudaMemset2DAsync(a, 0, 1, e.width, e.height, NULL));
 		if (e.width == SIZE_MAX)
-			continue; /* the largest pitch is smaller */
+			continue; /* no pitch may be that large */
 		OK(cudaMemcpy2D((void *)a, e.width, (void *)a, e.width, e.width, e.height,
 			RT_COPY_DEFAULT));
 		OK(cudaMemcpy2DAsync((void *)a, e.width, (void *)a, e.width, e.width, e.height,
@@ -242,7 +242,8 @@ static void test_boxes_that_do_not_fit(void **state)
 	cudaGetLastError();
 }
 
-/* An array of 5 x 3 short4: widths of rectangles are in bytes, those of boxes in elements. */
+/* Tests an array of 5 x 3 short4. Widths of 2D copies are in bytes, widths of 3D copies in
+ * elements. */
 static void test_arrays(void **state)
 {
 	enum { W = 5, H = 3, BYTES = W * H * 8 };

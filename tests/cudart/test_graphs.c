@@ -104,7 +104,7 @@ static void test_nodes(void **state)
 	expect(p, 9, 1);
 	OK(cudaMemcpyFromSymbol(&n, table, 4, 4, RT_DEVICE_TO_HOST));
 	assert_int_equal(n, 9);
-	/* The kernel writes one number fewer. */
+	/* With n = 1, the kernel writes only the first of the two numbers. */
 	n = 1;
 	OK(cudaGraphExecKernelNodeSetParams(exec, kernel, &k));
 	OK(cudaGraphLaunch(exec, NULL));

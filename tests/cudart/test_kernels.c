@@ -56,7 +56,7 @@ static void test_launches(void **state)
 	expect_numbers(p, n);
 	OK(cudaLaunchCooperativeKernel(number_host(), grid, block, args, 0, s));
 	expect_numbers(p, n);
-	/* By its handle, like kernels of libraries. */
+	/* Launches the kernel by its handle, as programs launch kernels of libraries. */
 	OK(cudaGetKernel(&kernel, number_host()));
 	OK(cudaLaunchKernel(kernel, grid, block, args, 0, s));
 	expect_numbers(p, n);
@@ -141,7 +141,7 @@ static void test_occupancy(void **state)
 	assert_true(bytes >= 1024);
 }
 
-/* Like a plugin's module, which is loaded later and unloaded again. */
+/* Registers a module while the program runs and unregisters it again, as a plugin does. */
 static void test_late_module(void **state)
 {
 	static const char key;
@@ -181,7 +181,7 @@ static void test_late_module(void **state)
 	cudaGetLastError();
 }
 
-/* A fatbin whose code is only for a newer device. */
+/* A fatbin has code only for a newer device: each call that needs the kernel fails. */
 static void test_no_image(void **state)
 {
 	static const char key;
@@ -207,7 +207,7 @@ static void test_no_image(void **state)
 	assert_int_equal(cudaLaunchCooperativeKernel(&key, one, one, args, 0, NULL),
 		cudaErrorNoKernelImageForDevice);
 	assert_int_equal(cudaFuncGetAttributes(&attributes, &key), cudaErrorNoKernelImageForDevice);
-	/* <<< >>>: the code asks for the kernel's handle once, and launches with it each time. */
+	/* nvcc's code for <<< >>> gets the kernel's handle once, and launches by this handle. */
 	assert_int_equal(__cudaGetKernel(&kernel, &key), cudaErrorNoKernelImageForDevice);
 	for (int i = 0; i < 2; i++) {
 		cudaGetLastError();

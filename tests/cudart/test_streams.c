@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Host memory for which a kernel waits. */
+/* Allocates a word of mapped host memory, 0 at first. wait_for spins until it is not 0. */
 static unsigned *gate_new(void)
 {
 	void *h;

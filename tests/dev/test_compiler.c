@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Which drivers' PTX compilers are known to be right or faulty. */
+/* Tests which driver versions have a PTX compiler that is known to be right, known to be faulty,
+ * or unknown. */
 #include "unit.h"
 
 #include "base/base.h"

@@ -92,7 +92,8 @@ compare() {
 	}
 }
 
-# is_due I N: whether the I-th of N combinations is to run.
+# is_due I N: whether to run the I-th of N combinations. Without SAMPLE, all run; with SAMPLE, one,
+# which $turn selects.
 is_due() {
 	[ -z "${SAMPLE-}" ] || [ $((($1 + turn) % $2)) -eq 0 ]
 }
@@ -101,7 +102,8 @@ for grid in 1,1,1 37,1,1 1,37,1 5,7,1 16,16,1 33,17,3 64,3,2 7,64,1 1,16,3 50,33
 	IFS=, read -r x y z <<-END
 		$grid
 	END
-	# 5 steps a grid in all, so that each order gets each of the 6 combinations
+	# With the three steps in the loop below, $turn advances by 5 for each grid. So over several
+	# grids, each order gets each of the 6 combinations.
 	turn=$((turn + 2))
 	for order in row column hilbert; do
 		turn=$((turn + 1)) way=0
@@ -118,7 +120,8 @@ for grid in 1,1,1 37,1,1 1,37,1 5,7,1 16,16,1 33,17,3 64,3,2 7,64,1 1,16,3 50,33
 				}
 			done
 		done
-		# Many workers at once; the hardware orders a guard form's blocks.
+		# The order is not certain with many workers at once, and in the guard form, whose
+		# blocks the hardware orders. So compare sorted lists.
 		sort "$work/want" >"$work/sorted"
 		mv "$work/sorted" "$work/want"
 		for kernel in walk walk_bar walk_guard; do
@@ -135,7 +138,8 @@ for grid in 1,1,1 37,1,1 1,37,1 5,7,1 16,16,1 33,17,3 64,3,2 7,64,1 1,16,3 50,33
 		done
 	done
 done
-# Tickets of 64 bits, and rows that are too long for 32-bit numbers within a band.
+# Most of these grids need tickets of 64 bits. In the one that is 2^28 blocks wide, a band of 16
+# rows has 2^32 blocks, too many for hilbert order, so row order remains.
 for grid in 65538,65535,1 1,65535,65535 70001,1001,97 268435456,32,1 268435455,32,1; do
 	IFS=, read -r x y z <<-END
 		$grid
@@ -155,7 +159,8 @@ for grid in 65538,65535,1 1,65535,65535 70001,1001,97 268435456,32,1 268435455,3
 	done
 done
 
-# Row order remains if a block waits for a lower one, and if the orders of a grid are identical.
+# Workers keep row order if blocks wait for blocks of lower number (walk_up), and if a kernel reads
+# only one id (walk_y).
 for order in column hilbert; do
 	wanted row 33 17 1 0 >"$work/want"
 	walk walk_up 33 17 1 0 "--order $order --total-workers 2 --chunk 3" "u32[562]:zero"

@@ -8,11 +8,11 @@
 # shellcheck disable=SC2034,SC2154
 : "$heddle" "$device" "$limit" "$exec"
 
-# corun OUT OPTIONS WORDS: runs `heddle corun` once. WORDS: the specifications with " + " between
-# them. Writes the report to OUT.out and errors to OUT.err. Sets corun_said to the error's text,
-# and corun_verdict: "ok"; "refused"; "hang" after a timeout; "FAIL" for any other end. Compares
-# memory (--check) unless a kernel is in unordered.txt: such a kernel's result depends on the order
-# of its blocks.
+# corun OUT OPTIONS WORDS: runs `heddle corun` once. WORDS: the kernels' specifications (file,
+# kernel, options and arguments of each), with " + " between them. Writes the report to OUT.out and
+# errors to OUT.err. Sets corun_said to the error's text, and corun_verdict: "ok"; "refused"; "hang"
+# after a timeout; "FAIL" for any other end. Compares memory (--check) unless a kernel is in
+# unordered.txt: such a kernel's result depends on the order of its blocks.
 corun() {
 	corun_check=--check corun_status=0
 	while read -r corun_kernel; do

@@ -160,11 +160,11 @@ other="$dir/other.ptx other --grid 9 --block 64 u32[1]:zero" some='[0-4],[0-4],0
 while read -r grid block x y z; do
 	ids="u32[1]:zero u32:$x u32:$y u32:$z"
 	for as in plain preempt 'preempt --chunk 5 --workers 1' 'preempt --chunk 3 --workers 2 --pull-ahead'; do
-		# shellcheck disable=SC2086 # words
+		# shellcheck disable=SC2086 # split into words
 		names "$block" all "" exec --device cpu --as $as --grid "$grid" --block 64 "$dir/ids.ptx" all $ids
 	done
 	for how in merge vertical horizontal weave; do
-		# shellcheck disable=SC2086 # words
+		# shellcheck disable=SC2086 # split into words
 		names "$block" all " of kernel 2" corun --device cpu --how $how -- $other + "$dir/ids.ptx" all \
 			--grid "$grid" --block 48 $ids
 	done
@@ -174,8 +174,8 @@ done <<'END'
 5,4,3 4,3,2 4 3 2
 1,1,9 0,0,8 0 0 8
 END
-# A slice that starts at block 5 of a grid of 4,3, launched as a program of the user's would launch
-# it.
+# A slice that starts at block 5 of a grid of 4,3. It is launched as users launch slices in programs
+# of their own.
 "$heddle" ptx slice "$dir/ids.ptx" >"$dir/slice.ptx"
 ! "$heddle" exec --device cpu --grid 3 --block 64 "$dir/slice.ptx" all 'u32[1]:zero' u32:2 u32:1 u32:0 \
 	hex:05000000040000000300000001000000 2>"$dir/err" || bad=1
@@ -187,18 +187,18 @@ grep -q 'block (2,1,0), thread (37,0,0)' "$dir/err" || {
 export HEDDLE_VGPU="fault-lines-$$,sms=1"
 for chunk in 1 4 7 25; do
 	as="preempt --workers 1 --chunk $chunk"
-	# shellcheck disable=SC2086 # words
+	# shellcheck disable=SC2086 # split into words
 	names 2,2,0 only_x "" exec --device cpu --as $as --grid 5,5 --block 64 "$dir/ids.ptx" only_x 'u32[1]:zero'
-	# shellcheck disable=SC2086 # words
+	# shellcheck disable=SC2086 # split into words
 	names 3,2,0 none "" exec --device cpu --as $as --grid 5,5 --block 64 "$dir/ids.ptx" none 'u32[1]:zero'
-	# shellcheck disable=SC2086 # words
+	# shellcheck disable=SC2086 # split into words
 	names 3,0,1 none "" exec --device cpu --as $as --grid 5,2,3 --block 64 "$dir/ids.ptx" none 'u32[1]:zero'
 done
 unset HEDDLE_VGPU
 for how in merge vertical horizontal weave; do
 	for kernel in only_x none; do
 		[ $kernel = none ] || some='2,[0-4],0'
-		# shellcheck disable=SC2086 # words
+		# shellcheck disable=SC2086 # split into words
 		names "$some" $kernel " of kernel 2" corun --device cpu --how $how -- $other + "$dir/ids.ptx" $kernel \
 			--grid 5,5 --block 48 'u32[1]:zero'
 		some='[0-4],[0-4],0'

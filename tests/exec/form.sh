@@ -3,7 +3,8 @@
 # shellcheck shell=sh
 #
 # For scripts that compare the memory that runs of one kernel leave. Scripts source this file; they
-# set heddle (the program) and limit (timeout of a run in seconds).
+# set heddle (the program) and limit (timeout of a run in seconds). Here and in these scripts, WORDS
+# are a kernel's options and arguments for heddle exec, as in the last column of kernels/list.txt.
 # shellcheck disable=SC2034,SC2154
 : "$heddle" "$limit"
 
@@ -14,9 +15,9 @@ part_of() {
 	awk -v k="${part%/*}" -v n="${part#*/}" -v always="${ALWAYS:-^$}" '(NR - 1) % n == k - 1 || $0 ~ always'
 }
 
-# seldom OPTIONS WORDS: sets form_options to OPTIONS, but with rarer yields for grids of hundreds
-# or thousands of blocks, which would otherwise be relaunched as often. WORDS: specification of one
-# or several kernels; the largest grid counts.
+# seldom OPTIONS WORDS: sets form_options to OPTIONS, but multiplies --yield-every by 1 plus a
+# hundredth of the largest grid's blocks, so that large grids are not relaunched hundreds of times.
+# WORDS: those of one kernel or several.
 seldom() {
 	form_options=$1 form_most=1 form_rest=$2
 	case $1 in *"--yield-every "*) ;; *) return 0 ;; esac

@@ -37,8 +37,8 @@ check() {
 	rm -f "$2".*
 }
 
-# check_line DIR KERNEL WORDS: checks one kernel of a file. DIR holds the file's forms, and the
-# form in which the previous file took in its kernels.
+# check_line DIR KERNEL WORDS: checks one kernel of a file. DIR holds the file's forms, and
+# before.ptx, the previous file after it has imported this file's kernels.
 check_line() {
 	if ! run_form "$1/plain" cpu "$1/plain.ptx" "$2 $3"; then
 		echo "FAIL $2 plain: $(head -n 2 "$1/plain.err" | tr '\n' ' ')"

@@ -8,8 +8,8 @@
 # LIST: kernels/list.txt of a build.
 # - paper: each pair of the merging paper's kernels in three shapes, each kernel alone, and up to
 #   eight kernels together.
-# - forms: every kernel of the list with another one. Both sets run with all orders, with and
-#   without turns, and fused; on the virtual GPU also with each of MODES (words of HEDDLE_VGPU).
+# - forms: every kernel of the list with another one. paper and forms run with each set of options
+#   in $work/schedules (below); on the virtual GPU also in each of MODES (settings of HEDDLE_VGPU).
 # - leaving: kernels that can be fused but not merged, since their threads exit early or leave
 #   state behind; each runs as the first and as the second of a pair.
 # - woven: every kernel of the list woven with others, as the first and as the second, by GoPTX's
@@ -36,7 +36,7 @@ limit=${LIMIT:-60} exec=$here
 jobs=${JOBS:-2}
 modes=${MODES-"sms=8 serial converge=postdom"}
 bound=
-# A large GPU would claim grids as small as these at once.
+# Without this bound, a large GPU's workers would claim all blocks of such small grids at once.
 [ "$device" = cpu ] || modes=- bound="--total-workers 4"
 tab=$(printf '\t')
 
@@ -79,11 +79,12 @@ run() {
 	id=$1 mode=$2 words=$4
 	seldom "$3" "$4"
 	options=$form_options
-	# If jobs shared SMs, a kernel would have fewer of them than it counts on.
+	# Each job gets a virtual GPU of its own: with other jobs on its SMs, a launch could not
+	# place the workers that its schedule counts on.
 	export HEDDLE_VGPU="merge-$$-$((id % jobs)),$mode"
 	case $words in
 	*" + "*) ;;
-	# a kernel alone has the launch to itself
+	# --own gives a kernel a launch beside the merged one; a kernel alone needs none
 	*) options=$(echo "$options" | sed 's/--own [0-9]*//') ;;
 	esac
 	corun "$work/$id" "$options" "$words"
@@ -93,7 +94,9 @@ run() {
 }
 
 id=0 turn=0
-# in_ways WORDS [EQUAL]: runs all ways, or with sample the next one. EQUAL: with equal shares.
+# in_ways WORDS [EQUAL]: runs the kernels in each way that $work/ways lists (a mode of the virtual
+# GPU and options of heddle corun). With sample, in one way, another one for each call. EQUAL: the
+# kernels get equal shares.
 in_ways() {
 	if [ -n "$sample" ]; then
 		sed -n "$((id * 7 % ways + 1))p" "$work/ways"
@@ -135,13 +138,13 @@ paper() {
 
 forms() {
 	n=$(wc -l <"$work/all")
-	# sample: every fifth kernel, with the kernel ten lines below
+	# Pairs each kernel (with sample: every fifth one) with the kernel 11 lines below it.
 	for line in $(seq 1 $((${#sample} ? 5 : 1)) "$n"); do
 		in_ways "$(words "$work/all" "$line") + $(words "$work/all" $(((line + 10) % n + 1)))"
 	done
 }
 
-# fused HOW KERNEL...: fuses each kernel with the partners.
+# fused HOW KERNEL...: fuses each kernel with each of three partners, in both orders.
 fused() {
 	# shellcheck disable=SC2086
 	printf '%s\n' $modes | sed "s/\$/ --how $1/" >"$work/ways"
@@ -150,7 +153,7 @@ fused() {
 	for kernel; do
 		line=$(grep -n "$tab$kernel$tab" "$work/all" | head -n 1 | cut -d: -f1)
 		for other in va er_barrier bar_reduce; do
-			turn=$((turn + 1)) # sample: one partner, in turn
+			turn=$((turn + 1)) # with sample: one partner for each kernel, in turn
 			[ -z "$sample" ] || [ $((turn % 3)) -eq $((turn / 3 % 3)) ] || continue
 			with=$(grep -n "$tab$other$tab" "$work/all" | head -n 1 | cut -d: -f1)
 			if [ -z "$line" ] || [ -z "$with" ]; then continue; fi
@@ -169,7 +172,7 @@ leaving() {
 	}
 }
 
-# Partners with guards, with barriers, with both, with warp operations, and with loops.
+# Weaves each kernel with partners that have guards, barriers, both, warp operations, and loops.
 woven() {
 	# shellcheck disable=SC2086
 	printf '%s --how weave\n' $modes >"$work/ways"

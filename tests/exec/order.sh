@@ -102,13 +102,13 @@ is "one kernel" "$(order)" "A0 A1 A2 A3 A4"
 corun "4:900 6:900" --total-workers 1 --yield-every 2
 is "resumed" "$(order), $(sed -n 's/.*"launches": \([0-9]*\).*/\1/p' "$work/report")" \
 	"A0 B0 A1 B1 A2 B2 A3 B3 B4 B5, 3"
-# Several workers claim blocks in this order, whichever worker comes first.
+# Several workers claim blocks in the same order; which worker claims which block is not certain.
 corun "12:4000 4:4000" --total-workers 4
 is "four workers begin with" "$(order | tr -d 0-9 | cut -d ' ' -f 1-4 | tr ' ' '\n' | sort | tr '\n' ' ')" "A A B B "
 is "four workers" "$(at_once '[AB]') $(awk '{ print $4 $5 }' "$work/blocks" | sort | uniq | wc -l)" "0 16"
 
-# As in the figure, with one queue that all workers share: the order is exact for any number of
-# workers, except among the blocks that begin at once.
+# With one queue that all workers share, blocks run in the order of figure 3a for any number of
+# workers. Only the order of the first blocks, one for each worker, is not certain.
 shared() {
 	corun "$2" --schedule steal:shared --total-workers "$1"
 	is "$1 workers, one queue: $2" "$(order | cut -d ' ' -f "-$1" | tr ' ' '\n' | sort | tr '\n' ' ')$(order | cut -d ' ' -f "$(($1 + 1))-")" \
@@ -171,9 +171,9 @@ is "mixed" "$(sms A)- $(sms B)" "0 1 2 3 - 0 1 2 3 "
 corun "160:2000 160:2000" --schedule mixed=1:3 --workers 8
 is "mixed, 1 to 3" "$(at_once A) $(at_once B)" "8 24"
 
-# A hungry kernel (threads, registers) and a frugal one, which alone has 32 blocks on an SM. With
-# its own launch, the frugal kernel must reach nine tenths of that on the SMs that it may use.
-# Without, it has at most as many blocks as there are workers. own WHAT LEAST OPTION...
+# own WHAT LEAST OPTION...: merges a kernel that needs many threads and registers with a frugal one,
+# of which an SM holds 32 blocks if it runs alone. In the merged launch an SM holds fewer workers,
+# and so fewer frugal blocks. With an own launch, at least LEAST frugal blocks must run at once.
 own() {
 	what=$1 least=$2
 	shift 2
@@ -195,7 +195,7 @@ own "resumed" 1 --schedule mixed --own 2 --yield-every 50
 is "resumed, launches" "$(($(sed -n 's/.*"launches": \([0-9]*\).*/\1/p' "$work/report") > 4))" 1
 corun "600:3000 24:20000:256:hungry" --schedule apart --own 1
 is "the first has its own" "$(sms A)- $(sms B)" "2 3 - 0 1 "
-# While the hungry kernel is resident, too.
+# --resident must report how many blocks of the frugal kernel were resident at once.
 corun "24:20000:256:hungry 600:3000" --schedule apart --own 2 --resident
 is "counted" "$(sed -n 's/.*"resident": \([0-9]*\).*/\1/p' "$work/report" | tail -n 1)" "$(at_once B)"
 

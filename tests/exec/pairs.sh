@@ -25,7 +25,7 @@ tab=$(printf '\t')
 jobs=${JOBS:-2} part=${PART:-1/1} limit=${LIMIT:-60} exec=$here
 # shellcheck source=tests/exec/corun.sh
 . "$here/corun.sh"
-# A large GPU would claim grids as small as these at once.
+# Without this bound, a large GPU's workers would claim all blocks of such small grids at once.
 bound=
 [ "$device" = cpu ] || bound=' --total-workers 4'
 

@@ -5,9 +5,9 @@
 # usage: preempted_often.sh HEDDLE KERNELS DEVICE TIMES BLOCKS [NAME...]
 # Stops and resumes kernels at least TIMES times in one launch, in grids of about BLOCKS blocks:
 # each must leave the plain kernel's memory, to the last bit. KERNELS: a folder with nvcc/ or
-# clang/ in it; the script reports kernels that are missing there. NAME: only these kernels. A word
-# lets as many blocks through as run at once, so on a device with many SMs BLOCKS must be several
-# times TIMES.
+# clang/ in it; the script reports kernels that are missing there. NAME: only these kernels. Before
+# each stop, all workers on the device run a block, so on a device with many SMs BLOCKS must be
+# several times TIMES.
 set -eu
 heddle=$1
 kernels=$2

@@ -55,7 +55,7 @@ kernel() {
 	END
 }
 
-# says STATUS REGISTER WHAT: the form must have been refused, with a message that names the
+# says STATUS REGISTER WHAT: heddle must have refused the form, with a message that names the
 # register.
 says() {
 	if [ "$1" != 0 ] && grep -qF "reads $2," "$work/said" || grep -qF "($2)" "$work/said"; then

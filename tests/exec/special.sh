@@ -3,8 +3,8 @@
 # Copyright 2026 The heddle authors
 #
 # Special registers inside { } (kernels/forms/special.ptx), in each form: memory must equal the
-# plain kernel's, which must hold the ids. (As tasks: rt-tasks-ptx; moved into another kernel:
-# virtual-ptx.)
+# plain kernel's, which must hold the ids. (The tests rt-tasks-ptx and virtual-ptx run this kernel
+# as tasks, and moved into another kernel.)
 #   special.sh HEDDLE KERNELS DEVICE
 set -eu
 heddle=$1

@@ -22,7 +22,7 @@ root=$(cd "$(dirname "$list")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 tab=$(printf '\t')
-# The value of the form's last parameter.
+# The form's last parameter, which has 80 bytes, all 0.
 zeros=hex:$(printf %0160d 0)
 
 limit=${LIMIT:-60}
@@ -49,7 +49,7 @@ cannot() {
 	grep -qx -e "$1 $2" -e "any $2" -e "$1 $2 $3" "$here/virtual.txt"
 }
 
-# can KERNEL COMPILER FIELDS: prints the fields that the kernel can have replaced.
+# can KERNEL COMPILER FIELDS: prints those of FIELDS that can be replaced in the kernel.
 can() {
 	for field in $(echo "$3" | tr , ' '); do
 		cannot "$field" "$1" "$2" || printf '%s,' "$field"

@@ -6,7 +6,7 @@
 # vertically, for which reason, and that memory equals that of each kernel alone.
 #   weave.sh HEDDLE KERNELS DEVICE PAIRS
 # KERNELS: the folder kernels/ of a build; PAIRS: weave.txt, which describes its lines. Without
-# nvcc, the script takes nvcc's kernels from clang.
+# nvcc, the script uses clang's builds of kernels that PAIRS names as nvcc's.
 set -eu
 heddle=$1
 kernels=$2

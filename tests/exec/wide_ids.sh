@@ -41,7 +41,7 @@ compare() {
 	bad=$((bad + 1))
 }
 
-# ids X Y Z LAST: prints the ids of the last blocks, with one run each.
+# ids X Y Z LAST: prints the ids of the grid's last LAST blocks, and that each block ran once.
 ids() {
 	at=$(($1 * $2 * $3 - $4)) end=$(($1 * $2 * $3))
 	while [ "$at" -lt "$end" ]; do
@@ -51,7 +51,8 @@ ids() {
 	printf '0\n0\n0\n0\n' # no block ran outside the range
 }
 
-# counts DIVISOR MODULUS FROM BLOCKS CELLS: prints how often each value of one id occurs.
+# counts DIVISOR MODULUS FROM BLOCKS CELLS: prints how often each value of one id occurs in BLOCKS
+# blocks from number FROM on. Values from CELLS on are counted together.
 counts() {
 	awk -v by="$1" -v of="$2" -v at="$3" -v blocks="$4" -v n="$5" 'BEGIN {
 		for (end = at + blocks; at < end; at++) {
@@ -63,8 +64,8 @@ counts() {
 }
 
 last=150 threads=32
-# One row; many rows; many layers; slightly more than the 32-bit path takes; one block beyond 2^32;
-# the largest grid.
+# One row; many rows; many layers; 2^32 + 1 blocks; about 1.5 and 15 times 2^32 blocks; the largest
+# grid.
 for grid in 4294967295,1,1 65538,65535,1 1,65535,65535 6700417,641,1 100003,1,65535 1001,997,65521 \
 	2147483647,65535,65535; do
 	IFS=, read -r x y z <<-EOF

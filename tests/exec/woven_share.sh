@@ -6,9 +6,10 @@
 # Weaves each pair of these kernels of a list (kernels/list.txt of a build) and runs it on the
 # virtual GPU. Memory must be the same as after each kernel alone. Computes the woven share: the
 # part of both kernels' executed instructions that are close to instructions of the other kernel.
-# Fails if fewer than AT-LEAST pairs have a share of at least half. Kernels run with the words of
-# goptx.txt (full blocks, as many of each: GoPTX, section IV-B) or, with SHAPES=list, with those of
-# the list. WEAVE: options for heddle corun and ptx weave.
+# Fails if fewer than AT-LEAST pairs have a share of at least half. Kernels run with the options and
+# arguments in goptx.txt (full blocks, and the same number of blocks for each kernel, as in GoPTX,
+# section IV-B) or, with SHAPES=list, with those in the list. WEAVE: options for heddle corun and
+# heddle ptx weave.
 set -eu
 heddle=$1
 list=$2
@@ -32,10 +33,11 @@ words() {
 		done
 }
 
-# share: of the instructions that name registers of a kernel, weighted by execution counts, the
-# part that has an instruction of the other kernel among the eight before or after it in its basic
-# block. Labels and branches end a block. A kernel's registers are named %hd_N_..., and those that
-# the pass adds for its place %hd_N_hd_...
+# share COUNTS PTX: prints the percentage of woven instructions, weighted by execution counts. Only
+# instructions that name a register of a kernel count. One is woven if the other kernel has an
+# instruction among the eight before or the eight after it in its basic block. Labels and branches
+# end a block. Registers of kernel N are named %hd_N_...; those that the pass adds, %hd_N_hd_...,
+# belong to no kernel.
 share() {
 	awk 'NR == FNR { if ($1 == "hd_merged") times[$2] += $3; next }
 	function flush(i, j, near) {

@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Any bytes as PTX: the graph of every function that parses without error is consistent. Blocks
- * follow each other without gaps; both ends of an edge know it; dominators fulfil their
- * definition; the blocks that a branch influences nest; and the registers live after a block are
- * those that its successors need, whichever function is asked. */
+ * follow each other without gaps; an edge is in the lists of both its blocks; dominators fulfil
+ * their definition; the blocks that a branch influences nest; and the registers live after a block
+ * are those that its successors need, by each function that computes them. */
 #include "print_graph.h"
 
 #include <stdlib.h>

@@ -22,8 +22,8 @@ static int entry(void *user, const struct image_entry *e)
 	size_t *left = user, len;
 	char *out;
 
-	/* The walk itself is linear, so the limit stops only the unpacking of the same bytes for
-	 * thousands of entries. */
+	/* The walk itself takes linear time. The limit is for inputs in which thousands of entries
+	 * unpack the same bytes. */
 	if (*left == 0)
 		return 0;
 	--*left;

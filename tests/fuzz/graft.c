@@ -91,7 +91,7 @@ static void write_graph(struct ptx_module *m, struct ptx_func *f)
 	arena_finish(&a);
 }
 
-/* Grafts a function into one without statements, which is then flat. */
+/* Grafts a function into a new one without statements, and flattens the new one. */
 static void graft(
 	struct ptx_module *m, const struct ptx_func *source, unsigned n, struct diag_list *d)
 {

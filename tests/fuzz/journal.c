@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any text replayed as an event log is refused with a diagnostic, differs at a line, or is
- * equal; it never crashes. An input that begins with '{' is a log. Other inputs are edits of a
- * simulation's log, four bytes each: lines that are removed, duplicated or exchanged, changed
- * digits, and arbitrary bytes. */
+/* Any text as an event log: the replay refuses it with a diagnostic, finds the first line at which
+ * the engine decides otherwise than the log says, or finds no such line. It never crashes. An input
+ * that begins with '{' is a log. Other inputs are edits of a simulation's log, four bytes each:
+ * lines that are removed, duplicated or exchanged, changed digits, and arbitrary bytes. */
 #include "sched/engine/journal.h"
 #include "sched/engine/input.h"
 #include "sim/replay.h"
@@ -71,7 +71,7 @@ static const struct sched_policy *find_policy(
 	return NULL;
 }
 
-/* Returns whether the log is equal. */
+/* Returns whether the engine makes the same decisions as the log. */
 static bool replay_text(const char *text, size_t len)
 {
 	struct strbuf actions = {0};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any bytes as a kept form: an accepted form has as many names as it states, each of them
- * terminated, its parameters lie within their buffer, and it is written as it was read. */
+/* Any bytes as a kept form (the file in which the shim keeps a kernel's form for the next start):
+ * an accepted form has as many names as it states, each of them terminated, its parameters lie
+ * within their buffer, and writing it gives as many bytes as were read. */
 #include "shim/form/kept.h"
 
 #include <stdlib.h>

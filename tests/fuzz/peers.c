@@ -85,7 +85,7 @@ static uint64_t bytes_of(struct input *in, unsigned n)
 	return v;
 }
 
-/* Small numbers, large ones, and the limits of the type. */
+/* Takes a number from the input: a small one, a large one, or a limit of the type. */
 static uint64_t number(struct input *in)
 {
 	unsigned how = byte(in);
@@ -179,7 +179,8 @@ static void open_passed(void)
 	atexit(say_how_many);
 }
 
-/* Porters are separate processes, so this waits for each of them. */
+/* Runs a turn of the daemon's loop, then waits for each porter (a child process of heddled that
+ * receives descriptors from peers), and runs a turn after each. */
 static void turn(struct world *w)
 {
 	uint64_t next;
@@ -469,7 +470,7 @@ static void scribble(struct world *w, struct peer *p)
 	n_writes += n;
 }
 
-/* Publishes a launch almost as shims do. */
+/* Publishes a launch in the slot as a shim does, except that some fields have arbitrary values. */
 static void submit(struct world *w, struct wire_slot *s)
 {
 	s->gen = (uint32_t)number(&w->in);

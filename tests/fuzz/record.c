@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Any bytes as a recorded launch: an accepted record lies within the bytes, is written as it was
- * read, and is complete. */
+/* Any bytes as a recorded launch: an accepted record lies within the bytes and is complete, and
+ * writing it and reading that again gives the same record. */
 #include "host/record.h"
 
 #include <errno.h>

@@ -37,7 +37,8 @@ static uint8_t plan_byte(void)
 	return plans.data[plans.at++ % plans.len];
 }
 
-/* Rows of one value, or of arbitrary values. */
+/* A policy that answers with bytes of the input. A kernel's quotas are arbitrary, or the same on
+ * all SMs. */
 static void any_plan(
 	void *state, const struct heddle_policy_view *in, struct heddle_policy_plan *out)
 {
@@ -88,8 +89,8 @@ static void check(struct world *w)
 	}
 }
 
-/* The bounded workers of all launches together fit an SM: 2048 threads, 32 blocks, 64 threads
- * each. */
+/* Aborts unless the workers of all launches that have a quota fit an SM together. An SM has room
+ * for 2048 threads, and a worker has 64, so the quotas of an SM add up to at most 32. */
 static void check_quotas(struct world *w)
 {
 	uint32_t there[CTL_MAX_SMS] = {0};
@@ -215,7 +216,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		else
 			launch_event(&w, t, data[i] / TENANTS % LAUNCHES, what);
 		if (data[i] & 64)
-			continue; /* a burst: one decision for all its events */
+			continue; /* no decision yet: the next one is for a burst of events */
 		if (sched_decide(w.s, w.now) < 0)
 			abort();
 		/* A deadline that is already due would be due again forever. */

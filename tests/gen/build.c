@@ -289,7 +289,7 @@ static void choose_features(struct build *b)
 		f |= percent(b, chances[i].percent) ? chances[i].feature : 0;
 	if (percent(b, 15)) /* each warp runs on its own */
 		f &= ~(uint32_t)(GEN_SHARED | GEN_BARRIERS);
-	/* With both, most kernels cannot be managed. */
+	/* With early returns and warp operations, most kernels cannot be managed. */
 	if ((f & GEN_RETURNS) && (f & GEN_WARP_OPS) && percent(b, 60))
 		f &= ~(uint32_t)(percent(b, 50) ? GEN_RETURNS : GEN_WARP_OPS);
 	if (!(f & GEN_SHARED))
@@ -328,7 +328,7 @@ static void choose_shape(struct build *b)
 	uint32_t threads = sizes[rng_below(&b->r, ARRAY_LEN(sizes))];
 	uint32_t most = MAX(1u, MIN(60u, 2500 / threads));
 
-	if (threads <= 64 && percent(b, 30)) /* enough blocks for claims of several blocks */
+	if (threads <= 64 && percent(b, 30)) /* so many blocks that a worker claims several */
 		most = 64;
 	split_into(b, threads, b->p->block);
 	split_into(b, between(b, most > 60 ? 40 : 1, most), b->p->grid);
@@ -372,7 +372,7 @@ void gen_lay_out(struct gen_program *p)
 	p->array[GEN_OWN].bytes = 16 * n;
 	p->array[GEN_XCH].bytes = p->xch_bytes * n;
 	p->array[GEN_SUM].bytes = 16;
-	others = 16 * n + p->xch_bytes * n + 16 + 46; /* plus what alignment may add */
+	others = 16 * n + p->xch_bytes * n + 16 + 46; /* 46: most bytes that alignment adds */
 	p->array[GEN_FILL].bytes = p->fill == GEN_FILL_UP ? STATIC_MAX - others - p->spare
 				   : p->fill              ? n + p->fill
 							  : 0;

@@ -17,13 +17,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TOGETHER 50 /* consecutive seeds that run with the same virtual GPU */
+#define TOGETHER 50 /* consecutive seeds that run with the same settings of the virtual GPU */
 
 /* A child process and its part of the seeds. */
 struct worker {
 	struct run_progress *progress; /* shared: the child writes it */
 	pid_t pid;
-	uint32_t next, end; /* programs that it has not started, as far as is known */
+	uint32_t next, end; /* programs that the parent does not know to have been started */
 	uint32_t beat;      /* the child's beat at the last check */
 	double since;
 };
@@ -139,7 +139,7 @@ static void ended(struct farm *f, struct worker *w, int status, bool killed)
 	if (at == w->end)
 		return;
 	if (!killed && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		return; /* it stopped after a failure; another process continues */
+		return; /* the process stopped after a failure; the next one continues at `at` */
 	f->failures++;
 	f->results[at].verdict = !killed                           ? RUN_LOST
 				 : w->progress->phase == RUN_FORM  ? RUN_HANGS
@@ -183,8 +183,8 @@ static bool employ(struct farm *f, struct worker *w)
 		if (f->handed_out == f->o->count)
 			return false;
 		w->next = f->handed_out;
-		/* Ranges end at multiples of their size, so that a seed always meets the same
-		 * virtual GPU.
+		/* Ranges end at multiples of their size, so that a seed always runs with the same
+		 * settings of the virtual GPU.
 		 */
 		first = f->o->first + w->next;
 		w->end = (uint32_t)MIN(

@@ -19,7 +19,7 @@ enum gen_kind {
 	GEN_IF,     /* kids, and possibly other */
 	GEN_LOOP,   /* at most `trips` iterations, possibly fewer */
 	GEN_SWITCH, /* brx.idx to kids or other */
-	GEN_RETURN, /* some threads return; kids: what they do before */
+	GEN_RETURN, /* some threads return; kids: what they run before that */
 	GEN_CALL,   /* calls function `index` */
 	GEN_SPLIT,  /* kids or other, each followed by a barrier */
 	GEN_GATHER, /* kids, which add to words of shared memory; then all threads read these */
@@ -91,10 +91,10 @@ struct gen_program {
 	struct gen_array array[GEN_ROLES];
 	uint8_t order[GEN_ROLES]; /* order in which the arrays are declared */
 	uint32_t fill,
-		/* bytes of GEN_FILL beyond one for each thread; GEN_FILL_UP: all that remains,
-		 * except `spare` */
+		/* bytes of the array GEN_FILL beyond one for each thread; GEN_FILL_UP: all static
+		 * shared memory that the other arrays leave, except `spare` bytes */
 		spare;
-	uint8_t finale; /* which way the kernel ends */
+	uint8_t finale; /* how the kernel ends */
 	uint8_t bounds; /* .maxntid, .reqntid or neither */
 	gen_list body;
 	gen_list func[GEN_FUNCS];
@@ -115,11 +115,11 @@ static inline uint32_t gen_blocks(const struct gen_program *p)
 /* Defined in build.c. */
 int gen_build(uint64_t seed, struct gen_program *ret);
 /* Adds a faulty node: a thread stores before or after an array of shared memory.
- * gen_stray_defined: the store is between barriers, so that its effect is the same each time
- * unless it faults. */
+ * gen_stray_defined returns whether the store is between barriers: then its effect is the same on
+ * each run, unless it faults. */
 int gen_add_stray(struct gen_program *p);
 bool gen_stray_defined(const struct gen_program *p);
-/* Disables the stray store itself; the node stays. */
+/* Disables the store of the faulty node; the rest of the node stays. */
 void gen_keep_stray_back(struct gen_program *p);
 /* Makes the grid `by` times as large, for devices that would claim a small grid at once. */
 #define GEN_MAX_SCALE 32

@@ -275,7 +275,8 @@ static void broadcast(struct gen_text *t)
 	gen_barrier(t);
 }
 
-/* Passes values from the first warp to the second; only the second one waits. */
+/* Passes values from the first warp to the second. The second warp waits at a barrier; the first
+ * one arrives at it, mostly without waiting. */
 static void hand_over(struct gen_text *t)
 {
 	unsigned bytes = t->p->xch_bytes, id = 6 + rng_below(&t->r, 3);

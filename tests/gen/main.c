@@ -24,7 +24,7 @@ static const struct option long_options[] = {
 	{"batch", required_argument, NULL, 'b'}, /* programs in a module */
 	{"range", required_argument, NULL, 'r'}, /* programs for one process */
 	{"limit", required_argument, NULL, 'l'}, /* timeout in seconds */
-	{"mode", required_argument, NULL, 'm'},  /* further words for HEDDLE_VGPU */
+	{"mode", required_argument, NULL, 'm'},  /* further settings for HEDDLE_VGPU */
 	{"shrink", required_argument, NULL,
 		't'}, /* number of runs to shrink a failing program; 0: none */
 	/* folder for failing programs; default: the working directory */

@@ -19,7 +19,7 @@ jobs=${JOBS:-2} device=${DEVICE:-cpu} part=${PART:-1/1} limit=${LIMIT:-60}
 exec=$(cd "$(dirname "$0")/../exec" && pwd)
 # shellcheck source=tests/exec/corun.sh
 . "$exec/corun.sh"
-# A large GPU would claim grids as small as these at once.
+# Without this bound, a large GPU's workers would claim all blocks of such small grids at once.
 bound=
 [ "$device" = cpu ] || bound=' --total-workers 4'
 work=$(mktemp -d)

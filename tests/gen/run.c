@@ -266,9 +266,9 @@ static enum run_verdict run_variants(struct batch *b, unsigned i, CUfunction for
 
 static bool load_again(struct batch *b, unsigned i);
 
-/* A program with a stray store may fault. Then this runs it again without the store: the store
- * hit nothing of the kernel's, so the preemptible form must either end in an error as well, or
- * do the same as this second run. */
+/* Runs a program's plain form. If its stray store faults, runs it again without the store. In that
+ * case the store hit no memory of the kernel, so the preemptible form must either end in an error
+ * as well, or leave the same memory as the second run. */
 static CUresult run_plain_for(struct batch *b, unsigned i, const char *name, bool *ret_fails)
 {
 	CUresult r = CUDA_ERROR_UNKNOWN;
@@ -455,7 +455,7 @@ bool run_programs(struct run_device *d, const struct gen_program *p, unsigned n,
 	b.info = calloc(n, sizeof(*b.info));
 	beat(&b, 0, RUN_COMPILES);
 	v = load_both(&b);
-	if (v != RUN_SAME && n > 1) { /* finds the program at fault */
+	if (v != RUN_SAME && n > 1) { /* tries each program alone, to find the one at fault */
 		why->len = told;
 		for (unsigned i = 0; i < n && usable; i++)
 			usable = run_programs(d, p + i, 1, first + i, ret + i, why);

@@ -42,13 +42,13 @@ struct run_device {
 	CUfunction closer;
 	uint32_t gen;
 	volatile struct run_progress *progress;
-	/* Programs have a stray store: the preemptible form may end in an error if the plain
-	 * form does, and may differ in nothing else. */
+	/* Programs have a stray store. If the plain form ends in an error, the preemptible form may
+	 * end in one, too. In all other respects both forms must agree. */
 	bool astray;
 	/* a file with a form (PTX, a cubin) to use instead of the generated one */
 	const char *form;
-	/* "differs:TEXT", "hangs:TEXT": pretends this result for the forms of programs that
-	 * contain TEXT; "native:TEXT": for their plain forms */
+	/* "differs:TEXT", "hangs:TEXT": pretends this result for the preemptible forms of programs
+	 * that contain TEXT; "native:TEXT": pretends a wrong result of their plain forms */
 	const char *pretend;
 };
 

@@ -204,9 +204,9 @@ static void write_return(struct gen_text *t, const struct gen_node *n)
 		return;
 	}
 	if (n->index == 2 && !t->in_func) {
-		/* Lanes that are about to exit must not reconverge before code that they still
-		 * have to run while others wait for them at a barrier: there the hardware makes
-		 * them wait for the others.
+		/* Lanes that exit must not run further code if other lanes of their warp wait
+		 * at a barrier meanwhile. At the reconvergence point before such code, the
+		 * hardware would make the exiting lanes wait for those at the barrier.
 		 */
 		bool work =
 			n->level != GEN_LANE || !(t->p->features & (GEN_BARRIERS | GEN_WARP_OPS));
@@ -245,10 +245,10 @@ static void write_call(struct gen_text *t, const struct gen_node *n)
 	gen_fold(t);
 }
 
-/* Every lane reaches one of two barriers. The hardware runs one of the two instructions for all
- * lanes of a warp, and writes all results to that instruction's register. This need not be the
- * other's register, though PTX has one register for both. Therefore nothing reads the results,
- * unless the device is known to handle this correctly. */
+/* Every lane reaches one of two barrier instructions. The hardware executes only one of the two for
+ * all lanes of a warp, and writes all results to its destination register. ptxas may give the other
+ * instruction another register, though both name the same one in PTX. So the program reads the
+ * results only on devices that are known to handle this correctly. */
 static void write_split(struct gen_text *t, const struct gen_node *n)
 {
 	unsigned id = ++t->ids;
@@ -301,7 +301,7 @@ static void write_subset(struct gen_text *t, const struct gen_node *n)
 
 	if (lanes > gen_threads(t->p) / 32 * 32)
 		return;
-	gen_barrier(t); /* the subset before this may still be at the same barrier */
+	gen_barrier(t); /* an earlier subset may still be at the barrier of the same number */
 	strbuf_printf(
 		&t->body, "setp.ge.u32 %%p%u, %%lin, %u;\n@%%p%u bra end_%u;\n", id, lanes, id, id);
 	write_list(t, &n->kids);
@@ -318,7 +318,7 @@ static void write_subset(struct gen_text *t, const struct gen_node *n)
 	strbuf_printf(&t->body, "end_%u:\n", id);
 }
 
-/* Delays the first warps, or the last, or none. */
+/* Makes the first warps run a delay loop, or the last warps, or none. */
 static void linger(struct gen_text *t, unsigned id, unsigned threads)
 {
 	unsigned which = rng_below(&t->r, 3);
@@ -367,7 +367,8 @@ static void write_last(struct gen_text *t, const struct gen_node *n)
 }
 
 /* Lanes leave the loop at its end, and some in its middle, while others reach its barrier. Lanes
- * that leave exit at once: at a reconvergence point they would wait (see above). */
+ * that leave the loop exit at once. At a reconvergence point the hardware would make them wait for
+ * lanes at the barrier (see write_return). */
 static void write_parted(struct gen_text *t, const struct gen_node *n)
 {
 	unsigned id = ++t->ids;
@@ -582,7 +583,7 @@ static void first_shared(const struct gen_text *t, struct strbuf *out)
 			strbuf_puts(out, "mad.lo.u32 %sown, %lin, 16, %sown;\n"
 					 "st.shared.v2.u32 [%sown], {%gid, %gid};\n"
 					 "st.shared.v2.u32 [%sown+8], {%bid, %gid};\n");
-		if (role == GEN_FILL) /* its last bytes, one for each thread */
+		if (role == GEN_FILL) /* stores the array's last bytes, one for each thread */
 			strbuf_printf(out,
 				"add.u32 %%t0, %%sfill, %%lin;\nst.shared.u8 [%%t0+%u], %%gid;\n"
 				"ld.shared.u8 %%acc, [%%t0+%u];\n",

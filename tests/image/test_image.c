@@ -231,8 +231,8 @@ static int touch(void *user, const struct image_entry *e)
 	return 0;
 }
 
-/* Truncates the container at every length, and changes each byte: there must be no crash
- * (sanitizers watch), and no success beyond the data. */
+/* Truncates the container at every length: no entry may be found. Changes each bit: the walk must
+ * not crash or find an entry beyond the data (`touch` reads the entries, and sanitizers check). */
 static void broken(void **state)
 {
 	struct strbuf b = {0};

@@ -23,11 +23,12 @@ STATEMENT = re.compile(
     r"^\s*(?:\{\s*)?(?:@!?%\S+\s+)?(mul|add|sub)((?:\.(?:ftz|sat|rn))*)"
     r"\.(f32|f64|f16|f16x2|bf16|bf16x2)\s+(\S+?)\s*,(.*?);"
 )
-# The name of an instruction like "@!P0 FFMA.FTZ R2, ...". An HFMA2 of zeros only produces a
-# constant.
+# NAME finds the name in an instruction like "@!P0 FFMA.FTZ R2, ...". CONSTANT finds an HFMA2 whose
+# factors are zeros: ptxas uses it to load a constant.
 NAME = re.compile(r"^(?:@!?U?P\w+ )?([FDH](?:ADD|MUL|FMA)\w*)")
 CONSTANT = re.compile(r"-RZ, RZ, ")
-# bf16 has only fused instructions, and for f16 they are as fast, so a sum is x * 1 + y.
+# ONE finds a sum that is written as x * 1 + y: bf16 has only fused instructions, and for f16 they
+# are as fast as sums.
 ONE = re.compile(r", 1, ")
 
 

@@ -18,7 +18,7 @@ kernel() { # lines before the entry, lines within it
 	eval "$2"
 	printf 'ret;\n}\n'
 }
-# shellcheck disable=SC2317 # by eval
+# shellcheck disable=SC2317 # called by eval
 each() { # n, awk program to run for each i below n
 	awk -v n="$1" "BEGIN { for (i = 0; i < n; i++) { $2 } }"
 }

@@ -4,8 +4,8 @@
 #
 # usage: many_exits.sh TOOL
 # A loop of 20,000 exits, each with a condition that was loaded, must be classified quickly
-# (analysing each exit took a minute). It counts as waiting for other blocks. A loop of one hundred
-# exits is analysed.
+# (analysing each exit took a minute). The pass treats such a loop as one that waits for other
+# blocks. It analyses a loop of one hundred exits.
 set -eu
 tool=$1
 work=$(mktemp -d)

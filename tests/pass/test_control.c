@@ -19,7 +19,8 @@
 #define STOP_AT sizeof(struct ctl_tenant) /* two words that the host uses: stop, and stopped */
 
 static struct {
-	/* standing: the worker that reports a drain stops on its way (stop) */
+	/* fn: the form; standing: forms in which a worker that reports a drain pauses at one of two
+	 * points (see stop) */
 	CUfunction fn, standing[2];
 	CUstream stream, other;
 	CUdeviceptr in, out, block;
@@ -64,8 +65,8 @@ static CUfunction load(const char *text)
 	return fn;
 }
 
-/* Changes the text so that after the first `line` after $hd_drained a worker waits while the
- * host's stop word is set, and reports that it waits. */
+/* Inserts code into the form's text after the first `line` that follows the label $hd_drained:
+ * while the host's stop word is set, a worker waits there, and tells the host that it waits. */
 static CUfunction stop(const char *text, const char *line)
 {
 	const char *at = strstr(strstr(text, "\n$hd_drained:\n"), line) + strlen(line);
@@ -113,7 +114,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* A new launch, with no state yet. */
+/* Resets the memory that a launch uses, as for a new launch. */
 static int anew(void **state)
 {
 	memset(t.host, 0, sizeof(*t.host));
@@ -215,7 +216,8 @@ static void resume(uint32_t seq, uint32_t round)
 	ended();
 }
 
-/* The relay may come after the launch is over, and then reports nothing. */
+/* Runs whole launches. The relay may start after the workers have finished the launch, and then
+ * reports nothing, so the test repeats launches until one reports that it arrived. */
 static void runs(void **state)
 {
 	bool arrived = false;
@@ -230,7 +232,7 @@ static void runs(void **state)
 	assert_true(arrived);
 }
 
-/* A queued launch whose tenant has a word with quotas of 0. */
+/* A launch begins with its tenant's word (a sequence number and quotas), here with quotas 0. */
 static void begins_with_the_tenants_word(void **state)
 {
 	t.tenant->seq = 7;
@@ -243,7 +245,7 @@ static void begins_with_the_tenants_word(void **state)
 	assert_int_equal(low(block().state), 0);
 }
 
-/* A word for the launch itself takes precedence over the tenant's. */
+/* A word for the launch itself takes precedence over the tenant's word. */
 static void own_word_first(void **state)
 {
 	t.tenant->seq = 8;
@@ -253,7 +255,8 @@ static void own_word_first(void **state)
 	ended();
 }
 
-/* After a launch that had less than the whole device, the next one waits for its word. */
+/* After a launch that did not have the whole device (CTL_NARROW), the next launch obeys the
+ * tenant's word from the start. */
 static void narrow_goes_on(void **state)
 {
 	word(1, 0);
@@ -270,7 +273,7 @@ static void narrow_goes_on(void **state)
 	assert_int_equal(t.host->ticket, 0);
 	resume(1, 1);
 	assert_int_equal(low(block().state), 0);
-	/* The next launch ends if no word stops it. */
+	/* If there is no such word, the next launch runs to its end. */
 	anew(state);
 	word(1, 1);
 	launch(CTL_WAIT_WORD, 1, 0);
@@ -282,8 +285,8 @@ static void narrow_goes_on(void **state)
 	assert_int_equal(low(block().state), 0);
 }
 
-/* If no worker is left, workers launched for a word make progress even if the next word revokes
- * it: one of them on each SM runs a block, and again for each further word. */
+/* If no worker is left, the host launches workers for a word with CTL_ONCE. They make progress even
+ * if the next word revokes their quota: one worker on each SM runs a block, for each such word. */
 static void overtaken(void **state)
 {
 	uint32_t round = 0;
@@ -298,8 +301,8 @@ static void overtaken(void **state)
 		uint64_t before = t.host->finished;
 
 		word(seq + 1, 0);
-		/* A slow SM may get none of these blocks, and then gets one of the next launch.
-		 */
+		/* A slow SM may get no worker of this launch. So launches for the same word are
+		 * repeated until each SM has run a block. */
 		for (int i = 0; i < 1000 && t.host->finished < before + (uint64_t)sms; i++) {
 			uint64_t last = t.host->finished;
 
@@ -313,8 +316,8 @@ static void overtaken(void **state)
 		if (t.host->done == t.gen + 1)
 			break;
 		assert_int_equal(t.host->finished, before + (uint64_t)sms);
-		/* Neither late workers of the same word nor workers of other words run a block.
-		 */
+		/* After that, neither further workers for the same word nor workers for other
+		 * words run a block. */
 		launch(CTL_WAIT_WORD | CTL_ONCE, seq, round);
 		launch(CTL_WAIT_WORD, seq + 1, round);
 		launch(CTL_WAIT_WORD, seq - 1, round);
@@ -330,8 +333,8 @@ static void overtaken(void **state)
 	resume(2, 1);
 }
 
-/* The word grants only an SM that the device does not have: all workers exit, and the relay
- * exits with the last of them. */
+/* The word grants only an SM that the device does not have. All workers exit, and the relay must
+ * exit with the last of them. */
 static void relay_leaves_alone(void **state)
 {
 	word(1, 0);
@@ -365,7 +368,7 @@ static void same_on_all(void **state)
 	memset(t.host->quota, 0, sizeof(t.host->quota));
 	launch(CTL_WAIT_WORD, 2, 1);
 	ended();
-	assert_int_equal(low(block().state), 0); /* the grant is not narrow either */
+	assert_int_equal(low(block().state), 0); /* CTL_NARROW is not set */
 	/* If one quota differs, workers read all of them. */
 	anew(state);
 	quota[CTL_MAX_SMS - 1] = 1;
@@ -386,8 +389,9 @@ static void same_on_all(void **state)
 	resume(1, 1);
 }
 
-/* The last worker to exit is about to report a drain, and stops there. Meanwhile the launch
- * continues and runs all its blocks. When the worker continues, its report is outdated. */
+/* The last worker to exit pauses just before it reports a drain. While it pauses, other workers run
+ * all blocks of the launch, and with `another` the next launch drains. When the worker continues,
+ * its report is outdated, and must do no harm. `where`: the point at which it pauses. */
 static void stands_still(unsigned where, bool another)
 {
 	volatile uint32_t *stops = (uint32_t *)((char *)t.tenant + STOP_AT);
@@ -402,7 +406,8 @@ static void stands_still(unsigned where, bool another)
 	word(2, CTL_NO_QUOTA);
 	start(t.fn, t.other, CTL_WAIT_WORD, 2, 1);
 	ends(t.other);
-	/* the worker was not counted: the launch is over, and the slot belongs to the next one */
+	/* The paused worker no longer counts as present, so the launch is over, and the slot
+	 * belongs to the next launch. */
 	if (another) {
 		ended();
 		memset(t.host, 0, sizeof(*t.host));
@@ -416,9 +421,9 @@ static void stands_still(unsigned where, bool another)
 	ends(t.stream);
 	if (another) {
 		drained(1, 0);
-		/* Each block of the current launch may stop at this point. It reports, and the
-		 * last one reports again for each worker that has exited or left this code in
-		 * the meantime. */
+		/* Each hardware block of the current launch may have been at this point, too.
+		 * Each reports a drain, and the last one reports again for each worker that has
+		 * exited or left this code since. So only a range of drains is certain. */
 		assert_in_range(t.host->drains, drains, drains + 3 * (WORKERS + 1));
 		assert_int_equal(t.host->drains, block().drains);
 		assert_int_equal(t.host->finished, 0);
@@ -454,7 +459,7 @@ int main(void)
 
 	int r = cmocka_run_group_tests(tests, begin, NULL);
 
-	t.options.no_pull_ahead = true; /* as in the shim: the first worker claims */
+	t.options.no_pull_ahead = true; /* as in the shim: workers do not claim ahead */
 	t.gen = 0;
 	return r | cmocka_run_group_tests(tests, begin, NULL);
 }

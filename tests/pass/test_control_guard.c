@@ -14,7 +14,7 @@
 
 #define TOTAL   600
 #define THREADS 64
-#define ALL     (CTL_NO_QUOTA - 1) /* with least 1: every quota but 0 */
+#define ALL     (CTL_NO_QUOTA - 1) /* as `more` with `least` 1: the grid serves every quota but 0 */
 
 static struct {
 	CUfunction fn, closer;
@@ -100,9 +100,10 @@ static void word(uint32_t seq, int quota)
 	t.host->seq = seq;
 }
 
-/* Launches a grid that serves these quotas, and its closer; returns when both have ended. The
- * grid has more blocks than remain: those of a smaller grid might all be placed on an SM whose
- * quota it does not serve. */
+/* Launches a grid that serves the quotas least to least + more, and its closer (a kernel of one
+ * thread that runs after the grid). Returns when both have ended. The grid has more blocks than are
+ * left to run: the blocks of a smaller grid might all be placed on an SM whose quota the grid does
+ * not serve. */
 static void launch(uint32_t flags, uint32_t seq, uint32_t round, uint32_t least, uint32_t more)
 {
 	uint8_t params[256] = {0};
@@ -133,7 +134,7 @@ static void launch(uint32_t flags, uint32_t seq, uint32_t round, uint32_t least,
 	ok(cuCtxSynchronize());
 }
 
-/* All blocks must have exited because of this word, after this many blocks had run. */
+/* All blocks must have exited because of word `seq`, after `finished` blocks had run. */
 static void drained(uint32_t seq, uint64_t finished)
 {
 	assert_int_not_equal(t.host->done, t.gen + 1);
@@ -156,7 +157,8 @@ static void ended(void)
 	t.gen++;
 }
 
-/* A grid obeys the quotas that its padding serves, and exits for all others. */
+/* The host pads a grid with shared memory so that an SM holds as many blocks as the quota says. The
+ * blocks run if the word's quota is among those that this padding serves, and else exit. */
 static void serves(void **state)
 {
 	static const uint8_t others[] = {0, 1, 2, 6, 31, CTL_NO_QUOTA};
@@ -178,7 +180,7 @@ static void serves(void **state)
 	}
 }
 
-/* A grid without padding, of a kernel that cannot be padded: its quota is 0 or unlimited. */
+/* If a kernel cannot be padded, its grid serves every quota but 0. */
 static void all_or_none(void **state)
 {
 	word(1, 0);
@@ -193,7 +195,7 @@ static void all_or_none(void **state)
 	ended();
 }
 
-/* If the SMs' quotas differ, the blocks on SMs whose quota the grid serves run. */
+/* If the SMs' quotas differ, only the blocks on SMs whose quota the grid serves run. */
 static void by_sm(void **state)
 {
 	uint32_t round = 0;
@@ -203,12 +205,12 @@ static void by_sm(void **state)
 	t.host->quota[1] = 0;
 	while (t.host->done != t.gen + 1 && round < 100)
 		launch(0, 1, round++, 4, 0);
-	assert_true(round > 1); /* some blocks were placed on SMs whose quota it does not serve */
+	assert_true(round > 1); /* in round 0, blocks on other SMs exited without running */
 	ended();
 }
 
-/* An overtaken word still lets one block run on each SM, and so does the next word; but no word
- * does so twice. */
+/* A grid for a word that a newer word has replaced (CTL_ONCE) still runs one block on each SM, so
+ * that each word makes progress. A second grid for the same word runs none. */
 static void overtaken(void **state)
 {
 	uint64_t done = 0;

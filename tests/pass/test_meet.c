@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Woven forms in which lanes of a warp reconverge only at states to which other parts lead. The
- * verifier finds such forms (verify_meet.c), and accepts the form as it was made. The test
- * plants the fault by removing all reconvergence code from the form, as in forms that failed on
- * a GPU. */
+/* Tests that the verifier (verify_meet.c) finds woven forms in which diverged lanes of a warp do
+ * not reconverge before a barrier or vote. The verifier must accept the form that the pass makes.
+ * The test then removes all reconvergence code (bar.warp.sync) from this form, as in forms that
+ * failed on a GPU, and the verifier must report it. */
 #include "unit.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Checks the parts of merged workers in the form's text. tests/exec/merge.sh tests their
- * results, and tests/exec/order.sh the order of blocks. */
+/* Checks properties of merged forms in their text. tests/exec/merge.sh tests the forms' results,
+ * and tests/exec/order.sh the order of blocks. */
 #include "unit.h"
 
 #include <stdbool.h>
@@ -102,7 +102,8 @@ static unsigned count(const struct made *t, const char *what)
 	return n;
 }
 
-/* An SM holds as many threads of workers as of the kernel of which it holds the fewest. */
+/* The workers of a merged launch need the registers of the kernel that needs most. So an SM holds
+ * as many threads of workers as threads of the kernel of which it holds the fewest. */
 static void registers(void **state)
 {
 	static const char *const names[] = {"put", "put"};
@@ -119,14 +120,14 @@ static void registers(void **state)
 	finish(&t);
 }
 
-/* A register that a worker keeps throughout a body exists once for all kernels. */
+/* A register that a worker keeps throughout a body exists once, not once for each kernel. */
 static void shared_registers(void **state)
 {
 	static const char *const names[] = {"put", "put", "put"};
 	struct made t;
 
 	make(&t, 3, names, (const uint32_t[]){32, 32, 32}, (const uint32_t[]){0, 0, 0});
-	/* Each kernel's registers for this are still declared, but only one of them is written. */
+	/* Each kernel still declares such registers, but code writes those of only one kernel. */
 	for (int what = 0; what < 2; what++) {
 		const char *p = t.text.at, *name = what ? "_hd_t," : "_hd_s,";
 		char first[8] = "";
@@ -147,8 +148,8 @@ static void shared_registers(void **state)
 	finish(&t);
 }
 
-/* Workers do not claim ahead if blocks may wait for each other: a block claimed ahead would wait
- * behind one that waits for it. */
+/* Workers do not claim the next block ahead if blocks may wait for each other: the block claimed
+ * ahead cannot run until the current block ends, which may wait for it. */
 static void ahead(void **state)
 {
 	static const char *const plain[] = {"put", "put"}, *const waits[] = {"put", "meet"};
@@ -164,7 +165,8 @@ static void ahead(void **state)
 	finish(&t);
 }
 
-/* Code after an early exit is duplicated for whole warps only if a barrier follows it.
+/* Code after an early exit is duplicated, for whole warps and for other warps, only if no barrier
+ * follows the exit.
  */
 static void parting(void **state)
 {

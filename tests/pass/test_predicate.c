@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Regions under guards (pass/fuse/predicate.h): which regions the pass finds, and that its check
- * finds faults planted in a rewritten body. tests/exec/merge.sh woven tests that the results are
- * the same.
+/* Tests pass/fuse/predicate.h, which replaces a branch around a region by guards on the region's
+ * instructions: which regions the pass finds, and that its check finds faults planted in a
+ * rewritten body. tests/exec/merge.sh woven tests that rewritten kernels leave the same memory.
  */
 #include "unit.h"
 
@@ -126,8 +126,8 @@ static bool pinned(const char *text)
 	return strstr(rewritten(text), "mul.rn.f32") != NULL;
 }
 
-/* Counts the sums that have a product; *ret_turns: one has a product of the loop's previous
- * iteration. */
+/* Counts the sums that ptxas contracts with a product. *ret_turns: for some sum it is unknown
+ * whether ptxas does, for example since its product comes from the loop's previous iteration. */
 static unsigned sums(const char *text, bool *ret_turns)
 {
 	struct ptx_module *mod = parse(text);
@@ -153,14 +153,14 @@ static void products(void **state)
 	assert_int_equal(
 		sums(FUSED(PRODUCT "neg.f32 %f3, %f2;\nadd.f32 %f4, %f3, %f1;\n"), NULL), 1);
 	assert_int_equal(sums(FUSED(PRODUCT "@%p1 " SUM), NULL), 1);
-	/* Not contracted: another instruction reads the product, the types differ, it is
-	 * rounded, or it is not always written. */
+	/* Not contracted: another instruction reads the product; product and sum differ in .ftz;
+	 * the product or the sum has a rounding modifier; a guard may skip the product. */
 	assert_int_equal(sums(FUSED(PRODUCT SUM "mov.f32 %f5, %f2;\n"), NULL), 0);
 	assert_int_equal(sums(FUSED(PRODUCT "add.ftz.f32 %f4, %f2, %f1;\n"), NULL), 0);
 	assert_int_equal(sums(FUSED("mul.rn.f32 %f2, %f1, %f1;\n" SUM), NULL), 0);
 	assert_int_equal(sums(FUSED(PRODUCT "add.rn.f32 %f4, %f2, %f1;\n"), NULL), 0);
 	assert_int_equal(sums(FUSED("@%p1 " PRODUCT SUM), NULL), 0);
-	/* The product of the previous iteration. */
+	/* The sum reads the product of the previous iteration. */
 	assert_int_equal(
 		sums(FUSED("L:\n" SUM PRODUCT "setp.gt.f32 %p3, %f4, %f1;\n@%p3 bra L;\n"), &turns),
 		0);
@@ -168,20 +168,22 @@ static void products(void **state)
 	sums(FUSED(PRODUCT SUM), &turns);
 	assert_false(turns);
 
-	/* ptxas does not contract across basic blocks, so it must not do so where predication
-	 * makes them one block. */
+	/* ptxas does not contract across basic blocks. Guards make one block of product and sum, so
+	 * the pass adds a rounding modifier, which keeps ptxas from contracting them. */
 	assert_true(pinned(FUSED(PRODUCT "@%p1 bra L;\n" SUM "L:\n")));
 	assert_true(pinned(FUSED("@%p1 bra L;\n" PRODUCT "L:\n" SUM)));
 	has(rewritten(FUSED(PRODUCT "@%p1 bra L;\n" SUM "L:\n")), "@!%p1 add.f32");
 	assert_false(pinned(FUSED(PRODUCT SUM)));
-	/* A division accepts no rounding modifier, so the sum gets one. */
+	/* ptxas contracts the product in an approximate division, too. A division accepts no
+	 * rounding modifier, so the sum gets one. */
 	assert_int_equal(sums(FUSED("div.approx.f32 %f2, %f1, %f3;\n" SUM), NULL), 1);
 	assert_int_equal(sums(FUSED("div.rn.f32 %f2, %f1, %f3;\n" SUM), NULL), 0);
 	has(rewritten(FUSED("div.full.f32 %f2, %f1, %f3;\n@%p1 bra L;\n" SUM "L:\n")),
 		"@!%p1 add.rn.f32");
 	sums(FUSED("div.full.f32 %f2, %f1, 0f40400000;\n@%p1 bra L;\n" SUM "L:\n"), &turns);
 	assert_true(turns);
-	/* With a constant or a parameter as a factor, it is contracted. */
+	/* ptxas contracts across blocks if a factor is a constant or a parameter. Then the pass
+	 * writes the fma itself. */
 	has(rewritten(FUSED("mul.f32 %f2, %f1, 0f40400000;\n@%p1 bra L;\n" SUM "L:\n")),
 		"@!%p1 fma.rn.f32 %f4, %f1, 0f40400000, %f1;");
 	has(rewritten(FUSED("mul.ftz.f32 %f2, %f1, 0f40400000;\n@%p1 bra L;\n"
@@ -190,7 +192,7 @@ static void products(void **state)
 	has(rewritten(FUSED("mul.f32 %f2, %f1, 0f40400000;\n@%p1 bra L;\n"
 			    "sub.f32 %f4, %f3, %f2;\nL:\n")),
 		"fma.rn.f32 %f4, %hd_ng_1, 0f40400000, %f3;");
-	/* A factor has changed by then. */
+	/* Another statement changes a factor between product and sum, so there is no fma. */
 	has(rewritten(FUSED(
 		    "mul.f32 %f2, %f1, 0f40400000;\nmov.f32 %f1, %f5;\n@%p1 bra L;\n" SUM "L:\n")),
 		"add.f32");
@@ -203,7 +205,8 @@ static void products(void **state)
 	has(rewritten(
 		    FUSED("@%p1 bra L;\nmul.f32 %f2, %f1, 0f40400000;\n@%p2 bra L;\n" SUM "L:\n")),
 		"fma.rn.f32");
-	/* With a guard, ptxas would no longer contract it, so the branch stays. */
+	/* With a guard on the product, ptxas would no longer contract it with the sum, as it does
+	 * in the original kernel. So the branch stays. */
 	assert_string_equal(rewritten(FUSED("@%p1 bra L;\n" PRODUCT SUM "L:\n")), "");
 }
 
@@ -300,7 +303,7 @@ static void faults(void **state)
 		if (check() != rows[i].want)
 			fail_msg("%s", rows[i].what);
 	}
-	/* A statement beyond the region, or a region that does not exist. */
+	/* Faults: a guard on a statement after the region; a region whose end is wrong. */
 	make(rows[0].now);
 	f->body.at[f->body.len - 2].guard = 0;
 	assert_int_equal(check(), -EINVAL);

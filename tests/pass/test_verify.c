@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* EARLY, LEAVING: vertical fusion in which kernel 0 has an early exit; or its threads exit and
- * it comes last.
+/* EARLY: vertical fusion in which kernel 0 has an early exit. LEAVING: vertical fusion in which
+ * kernel 0 comes last, so its threads exit at its end.
  */
 enum way { MERGE, VERTICAL, HORIZONTAL, PREEMPT, EARLY, LEAVING, WEAVE, WAYS };
 
@@ -286,7 +286,7 @@ static size_t first_of(struct pass_origin origin, size_t from)
 		assert_true(++from < r->of.len);
 	return from;
 }
-/* Gives the second kernel's barriers the same numbers as the first's. */
+/* Gives the second kernel's barriers the same numbers as the first kernel's. */
 static void same_numbers(void)
 {
 	for (size_t i = 0; i < t.f->body.len; i++)
@@ -294,7 +294,8 @@ static void same_numbers(void)
 			t.f->body.at[i].mn->flags & PTX_F_BARRIER)
 			t.f->body.at[i].opd[0].value -= 2;
 }
-/* Moves a barrier of the second kernel before one of the first's, which reverses their order. */
+/* Moves a barrier of the second kernel before a barrier of the first kernel, so that both kernels'
+ * barriers come in the wrong order. */
 static void turned_order(void)
 {
 	struct pass_origin origin = recorded()->of.at[of(1, "bar.sync 0;")];
@@ -339,7 +340,8 @@ static void drop_shuffle(void)
 {
 	drop(of(0, "shfl.sync"));
 }
-/* Duplicates a shuffle, with some lanes at each copy. Nothing else is wrong. */
+/* Duplicates a shuffle, and makes lanes for which `test` sets %hd_test reach one copy and the other
+ * lanes the other copy. Nothing else is wrong. */
 static void part_at_shuffle_by(const char *test)
 {
 	size_t at = of(0, "shfl.sync"), n;
@@ -366,8 +368,8 @@ static void part_at_shuffle(void)
 {
 	part_at_shuffle_by("setp.gt.u32 %hd_test, %hd_lane, 7;\n");
 }
-/* The analysis visits the loop's branch first. It depends on the last sum and the lane, so the
- * last sum differs between lanes as well, although it is only copied. */
+/* The loop's branch depends on the last sum and on the lane. So the last sum differs between lanes
+ * after the loop, although the loop only copies it. The analysis visits the branch first. */
 static void part_at_shuffle_behind_loop(void)
 {
 	part_at_shuffle_by("mov.u32 %hd_last, 0;\n"
@@ -390,7 +392,7 @@ static void move_base(void)
 {
 	address(of(1, "mov.u32 %r4, own"), 1)->value -= 4;
 }
-/* Moves all shared variables of the second kernel over the first's. */
+/* Gives the second kernel's shared variables the addresses of the first kernel's. */
 static void lay_over(void)
 {
 	const struct pass_recorded *r = recorded();
@@ -547,7 +549,7 @@ static void other_immediate(void)
 {
 	t.f->body.at[of(0, "shl.b32 %r8")].opd[2].value = 3;
 }
-/* A result that is read gets lost. */
+/* Replaces an atom whose result the kernel reads by a red, which has no result. */
 static void lost_result(void)
 {
 	struct ptx_stmt *s = &t.f->body.at[of(1, "atom.global.max.u32 %r13")];
@@ -571,7 +573,7 @@ static void drop_add(void)
 {
 	drop(of(0, "add.u32 %r18, %r18, %r15"));
 }
-/* Finished threads exit although another kernel follows. */
+/* Makes threads exit at the first kernel's early return. They still must run the second kernel. */
 static void leave_early(void)
 {
 	become(of(0, "@%p1 ret;"), "ret;\n");
@@ -683,9 +685,9 @@ static void test_nothing(void **state)
 	}
 }
 
-/* A kernel's last warp is half full, and counts as a whole one at a barrier with a count: the
- * lanes that would fill it do not exist. The passes refuse this kernel, and the verifier reports
- * it otherwise. */
+/* At a barrier with a thread count, a warp counts as 32 threads, even if some of its lanes do not
+ * exist. The last warp of this kernel is not full, so the passes refuse the kernel. If a form is
+ * made for full warps, but verified for this block size, the verifier reports it. */
 static void test_half_a_warp_that_counts(void **state)
 {
 	struct pass_verdict verdict;
@@ -784,7 +786,7 @@ static void test_ids_left(void **state)
 	static const struct {
 		enum ptx_special sr;
 		const char *name;
-		bool preempt; /* the preemptible form replaces it as well */
+		bool preempt; /* the preemptible form replaces this id, as the other forms do */
 	} ids[] = {
 		{PTX_SR_CTAID_X, "%ctaid.x", true},
 		{PTX_SR_CTAID_Z, "%ctaid.z", true},

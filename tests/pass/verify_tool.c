@@ -3,10 +3,11 @@
 
 /* verify_tool pairs LIST STEP FIRST [EVERY]
  * verify_tool alone LIST
- * Runs the verifier on every kernel of a list (kernels/list.txt), or on each EVERY-th. pairs:
- * merges and fuses each in both ways with every STEP-th kernel, starting FIRST kernels after it.
- * alone: makes each preemptible in each order of blocks, once for each shape of its blocks. The
- * verifier must find nothing. Prints the time that it takes. */
+ * Runs the verifier on forms of every kernel of a list (kernels/list.txt), or of each EVERY-th
+ * kernel. pairs: the forms that merge, fuse vertically and fuse horizontally each kernel with every
+ * STEP-th other kernel, starting FIRST kernels after it. alone: the preemptible forms for each
+ * order of blocks, one for each block shape in the list. The verifier must find nothing. Prints the
+ * time that it takes. */
 #include "pass/verify/verify.h"
 #include "tool.h"
 
@@ -183,7 +184,7 @@ static void alone(const struct pass_kernel *of, enum pass_order order)
 		refused++;
 	} else if (r < 0) {
 		fail(of->name);
-	} else if (info.order == order) { /* otherwise that form has been verified already */
+	} else if (info.order == order) { /* else the pass chose another order, verified already */
 		struct pass_result result = {m, ptx_find_func(m, of->name), 1, of, &record, NULL};
 
 		judge("preempt", &result, now_ms() - ms);

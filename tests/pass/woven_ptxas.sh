@@ -29,8 +29,8 @@ words() {
 	done
 }
 
-# took: adds the CPU seconds of child processes so far to a line of $work/took. Must run in the
-# shell whose children they are.
+# took: appends the CPU seconds that this shell's child processes have taken so far to $work/took.
+# Must not run in a subshell, which has other children.
 took() {
 	times >"$work/times"
 	awk 'END { for (i = 1; i <= NF; i++) { split($i, t, "m"); s += t[1] * 60 + t[2] } printf "%s ", s }' \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Compares section by section, by name; runs only if the files differ. */
+/* Compares two cubins: first all bytes, and if they differ, each section with the section of the
+ * same name. */
 #include "elf_same.h"
 
 #include <elf.h>
@@ -52,7 +53,8 @@ static const char *name_of(const struct image *im, unsigned i)
 	       section(im, i)->sh_name;
 }
 
-/* The compressed PTX itself, and the table that maps machine code to its lines. */
+/* Returns whether a section holds the compressed PTX, or the table that maps machine code to lines
+ * of the PTX. */
 static int records_lines(const char *name)
 {
 	return strstr(name, "nv_debug_ptx_txt") || strstr(name, "nv_debug_line_sass") ||

@@ -2,11 +2,12 @@
  * Copyright 2026 The heddle authors */
 
 /* usage: exact [--ptxas PROGRAM] [--reworded] FILE.ptx…
- * Reads each file and prints it. In each case, there must be no error, the printed text must have
- * the same tokens, parsing and printing it again must change nothing, and the module must be valid,
- * as well as one whose statements are all copies. With ptxas, both texts must also assemble to the
- * same bytes, except for sections that record PTX lines or text; files that ptxas rejects are
- * skipped. --reworded: the parser rewrites parts of these files, so the tokens are not compared. */
+ * Reads each file and prints it. There must be no error; the printed text must have the same tokens
+ * as the file; parsing and printing that text must give it again; and the module must be valid,
+ * also after each statement was replaced by a copy. With ptxas, file and printed text must also
+ * assemble to the same bytes, except for sections that record PTX lines or text; files that ptxas
+ * rejects are skipped. --reworded: the parser rewrites parts of these files, so the tokens are not
+ * compared. */
 #include "elf_same.h"
 #include "ptx/ptx.h"
 #include "tokens.h"
@@ -127,7 +128,8 @@ static bool is_fixed_point(const char *path, const struct strbuf *out)
 	return ok;
 }
 
-/* Copies each statement into new bodies, as passes do. */
+/* Replaces each function's body by copies of its statements, as passes make them. The printed text
+ * must stay the same. */
 static bool copies_print_alike(const char *path, struct ptx_module *m, const struct strbuf *out)
 {
 	struct strbuf copy = {0};

@@ -20,7 +20,7 @@ for ptx; do
 		set -- $way
 		if ! "$tool" "$1" "$ptx" ${2:+"$2"} >"$dir/new.ptx" 2>"$dir/err" ||
 			! "$ptxas" -arch="$arch" "$dir/new.ptx" -o "$dir/x" 2>"$dir/err"; then
-			# Kernels that need all shared memory do not fit twice.
+			# Two copies of a kernel that needs all shared memory need too much.
 			[ "$1" != twice ] || ! grep -q 'too much shared data' "$dir/err" || continue
 			# A module for OpenCL cannot be imported into others; the message says so.
 			[ "$1" != import ] || ! grep -q texmode_independent "$dir/err" || continue

@@ -105,6 +105,6 @@ else
 fi
 status=$?
 echo "$part $arch: $left_out left out by the compiler"
-# xargs returns 123 for any failure. A part with no file that ptxas accepts counts as a failure,
-# too.
+# xargs returns 123 if any run of the program `exact` fails. That program also fails if ptxas
+# accepts none of its files.
 [ $status = 0 ]

@@ -36,8 +36,8 @@ static void append_code(void **state)
 	no_errors(&t);
 	for (size_t i = 0; i < t.f->body.len; i++)
 		assert_true(VEC_PUSH(&body, t.f->body.at[i]));
-	/* Snippets may use names from earlier ones, and a label before a later snippet defines
-	 * it. */
+	/* An appended text may use names that an earlier text declares, and may jump to a label
+	 * that only a later text defines. */
 	assert_int_equal(
 		ptx_append(t.m, t.f, &body, t.diags, "@!%%hd_p1 bra $hd_late;\n%s:\n", done->name),
 		0);
@@ -46,13 +46,14 @@ static void append_code(void **state)
 		0);
 	VEC_FREE(&t.f->body);
 	t.f->body = body;
-	/* The old body's declarations come after their first use in this one, so validation
-	 * fails. */
+	/* The kernel's first body, with its declarations, now follows code that uses its registers,
+	 * so validation fails. */
 	assert_int_not_equal(validate(&t), 0);
 	finish(&t);
 }
 
-/* The memory limit depends on the parsed text; added code has a budget of its own. */
+/* The parser's memory limit depends on the length of the text. Appended code may exceed it, since
+ * it has a budget of its own. */
 static void append_much(void **state)
 {
 	struct module t = kernel("ret;\n");
@@ -104,7 +105,7 @@ static void append_at_end(void **state)
 	char name[64];
 
 	assert_int_equal(ptx_append(t.m, t.f, body, t.diags, "{ .reg .u32 x; mov.u32 x, %%r1;"), 0);
-	/* The scope stays open, but a register declared now belongs to the function. */
+	/* The appended text leaves a scope open, but a new register belongs to the function. */
 	r = ptx_new_reg(t.m, t.f, body, "b64", "wide");
 	assert_int_equal(
 		ptx_append(t.m, t.f, body, t.diags, "add.u32 %%r2, x, 1; bra $hd_out; }"), 0);
@@ -155,7 +156,7 @@ static void add_var(void **state)
 	size_t n = t.f->body.len;
 	struct ptx_sym *v;
 
-	/* A scope that is open for new code does not contain the new variable. */
+	/* The appended text leaves a scope open, but a new variable belongs to the module. */
 	assert_int_equal(ptx_append(t.m, t.f, &t.f->body, t.diags, "{ .reg .u32 hd_table;"), 0);
 	v = ptx_add_var(t.m, t.diags, ".visible .const .align 8 .b64 hd_table[4];");
 	assert_non_null(v);
@@ -291,9 +292,9 @@ static void extract(void **state)
 	free(t.diags);
 }
 
-/* Lists each function once, in code order; a declaration before the body counts as its place.
- * Includes functions whose address is taken, and .calltargets. Excludes functions that only
- * other kernels call, or that have no body. */
+/* Lists the functions that a kernel reaches, each once, in the order in which the module declares
+ * or defines them first. Includes functions whose address is taken, and .calltargets. Excludes
+ * functions that only other kernels call, or that have no body. */
 static void reached(void **state)
 {
 	static const char text[] =

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Copies statements of one function into another, resolves scopes, and keeps within limits.
- * tests/exec/graft.sh tests that real kernels compute the same afterwards. */
+/* Tests grafts (copies of one function's statements in another function), flattening (the removal
+ * of inner scopes), and bounds on registers. tests/exec/graft.sh tests that real kernels leave the
+ * same memory when they are grafted. */
 #include "unit.h"
 
 #include "fixture.h"
@@ -40,7 +41,7 @@ static struct ptx_graft *put(struct module *t, struct ptx_func *host, const stru
 	return g;
 }
 
-/* Every kind of name, twice in one host function. */
+/* Grafts a function with every kind of name twice into one host function. */
 static void names(void **state)
 {
 	struct module t = parse_ok(HEAD
@@ -80,7 +81,7 @@ static void names(void **state)
 	finish(&t);
 }
 
-/* Two copies may share a register: in lists, in addresses, and as guards. */
+/* Two copies of a function may share registers: in operand lists, in addresses, and as guards. */
 static void common(void **state)
 {
 	struct module t =
@@ -92,7 +93,7 @@ static void common(void **state)
 	struct ptx_graft *a = put(&t, host, k), *b;
 
 	assert_int_equal(ptx_graft_new(t.m, host, k, t.diags, &b), 0);
-	for (uint32_t reg = 1; reg <= 4; reg++) /* %r1, %a, %p; and no register */
+	for (uint32_t reg = 1; reg <= 4; reg++) /* %r1, %a, %p, and a number of no register */
 		assert_int_equal(ptx_graft_map_reg(b, reg, ptx_graft_reg(a, reg)), 0);
 	assert_int_equal(ptx_graft_map_reg(b, 0, 0), -E2BIG);
 	for (size_t i = 0; i < k->body.len; i++)
@@ -106,9 +107,8 @@ static void common(void **state)
 	finish(&t);
 }
 
-/* Copying a copy does not add a second tag to its names, and tags that occur in the parsed text
- * are not reused.
- */
+/* Each copy's names get a tag, such as hd_0_. A copy of a copy gets a new tag in place of the old
+ * one, and never a tag that occurs in the parsed text. */
 static void again(void **state)
 {
 	struct module t = parse_ok(HEAD ".entry k()\n{\n.reg .b32 %hd_7_r<3>;\n.reg .b32 %r<3>;\n"
@@ -126,7 +126,7 @@ static void again(void **state)
 	finish(&t);
 }
 
-/* A function grafted into itself: its other code does not change. */
+/* Grafts a function into itself. The function's own code does not change. */
 static void itself(void **state)
 {
 	struct module t = kernel("L: ld.param.u64 %rd1, [out];\n@%p1 bra L;\nret;\n");
@@ -152,7 +152,8 @@ static void itself(void **state)
 	finish(&t);
 }
 
-/* An unmapped parameter is found, and a parameter that is a register is refused. */
+/* Validation finds a parameter that is mapped to nothing. A function whose parameter is a register
+ * is refused. */
 static void params(void **state)
 {
 	struct module t = parse_ok(HEAD
@@ -188,7 +189,7 @@ static const char unknown[] = HEAD
 	"L: frob.s32 %r1 ++ s, 0xL, L;\n"
 	"{ .reg .b32 %r<2>; .reg .b32 s; frob.s32 %r1 ++ s, %r2; frob2 %r1, M; M: }\nret;\n}\n";
 
-/* Parts that are kept as text refer to the same names, in any scope. */
+/* Instructions that the parser keeps as text get the copy's names, too, in any scope. */
 static void texts(void **state)
 {
 	struct module t = parse_ok(unknown);
@@ -260,7 +261,7 @@ static void scopes(void **state)
 	assert_true(prints(&t, "$hd_0_L:\n\tmov.u32 %hd_0_r1, %r8;\n\tmov.u32 %hd_0_r7_, hd_0_s;"));
 	assert_true(prints(&t, "mov.u32 %hd_0_s, %hd_0_r2;\n\tbra $hd_0_L;\n\tbra N;\n"
 			       "\tfrob ++ %hd_0_r1, hd_0_s;\nN:\n\tmov.u32 %r2, %r7;"));
-	/* A register that its scope declares now belongs to the function. */
+	/* After flattening, a register that an inner scope declared belongs to the function. */
 	assert_int_equal(
 		ptx_append(t.m, t.f, &t.f->body, t.diags, "mov.u32 %%hd_0_r1, hd_0_s;"), 0);
 	finish(&t);
@@ -303,7 +304,7 @@ static void calls(void **state)
 	}
 }
 
-/* Code that needs no change keeps its lines, and a failure leaves everything as it was. */
+/* Flattening code without scopes keeps its lines, and a failure leaves the module as it was. */
 static void unchanged(void **state)
 {
 	static const char plain[] = "mov.u32 %r1, 1;\n\n\nL: bra L;";
@@ -312,7 +313,8 @@ static void unchanged(void **state)
 
 	assert_true(prints(&t, "\tmov.u32 %r1, 1;\n\n\nL: bra L;"));
 	finish(&t);
-	/* Before its declaration in the function, the name refers to the module's variable. */
+	/* Fails: x means the module's variable before, and the function's variable after the
+	 * function declares its own x. */
 	t = parse_ok(HEAD ".global .u32 x;\n.entry k()\n{\n.reg .b64 %rd<2>;\nmov.u64 %rd1, x;\n"
 			  "{ .reg .u32 y; mov.u32 y, 1; }\n.shared .u32 x;\nmov.u64 %rd1, x;\n}\n");
 	expect_valid(&t);
@@ -371,7 +373,8 @@ static void bounds(void **state)
 	finish(&t);
 }
 
-/* A function states a limit on registers: its own, or what its largest block leaves room for. */
+/* ptx_bounds_state_registers gives a kernel a .maxnreg: its own, or as many registers as fit if its
+ * blocks have their maximum number of threads. */
 static void bound_on_registers(void **state)
 {
 	static const struct {

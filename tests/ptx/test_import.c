@@ -92,12 +92,13 @@ static void names(void **state)
 	finish(&again);
 	assert_int_equal(count(out.at, ".extern .func"), 1);
 	assert_int_equal(count(out.at, ".extern .global .u32 elsewhere;"), 1);
-	/* Dynamic shared memory is one variable, with an alignment that fits all. */
+	/* The dynamic shared memory of both modules becomes one variable, with the larger
+	 * alignment. */
 	assert_int_equal(count(out.at, ".extern .shared"), 1);
 	assert_non_null(strstr(out.at, ".extern .shared .align 16 .b8 dyn[];"));
 	assert_non_null(strstr(out.at, "mov.u64 %rd2, dyn;\n\tld.shared.u32 %r1, [dyn+4];"));
-	/* Equal functions that use nothing else are shared. Functions that differ, or that use
-	 * different symbols, are copied. */
+	/* Functions that are equal in both modules and use no other symbols are shared. Functions
+	 * that differ, or that use symbols of their module, are copied. */
 	assert_int_equal(count(out.at, "alike("), 2); /* declared and defined */
 	assert_int_equal(count(out.at, "call (b), alike, (a);"), 2);
 	assert_non_null(strstr(out.at, "call k1_counts;\n\tcall k1_other;\n\tcall fresh;\n"));
@@ -114,7 +115,7 @@ static void names(void **state)
 	assert_int_equal(count(out.at, ".loc"), 1); /* only the host module's own */
 	assert_null(strstr(out.at, ".section"));
 	assert_null(strstr(out.at, ".file"));
-	/* The higher of both versions and targets. */
+	/* The result has the higher version and the higher target of both modules. */
 	assert_non_null(strstr(out.at, ".version 8.3\n.target sm_90\n"));
 	assert_int_equal(t.m->version, 83);
 	assert_int_equal(t.m->sm, 90);
@@ -135,7 +136,8 @@ static void itself(void **state)
 
 	import(&t, &t, "again_");
 	assert_true(prints(&t, ".visible .global .u32 again_count = 3;"));
-	/* If both used the same weak function, it would count in the storage of one of them. */
+	/* The copy gets its own copy of the weak function `counts`: a shared one would write the
+	 * variable of only one of the two kernels. */
 	assert_true(prints(&t, "call again_counts;"));
 	assert_true(prints(&t, "call other;"));
 	finish(&t);
@@ -216,7 +218,8 @@ static void without_prefix(void **state)
 	finish(&from);
 }
 
-/* In the source module, the name of the host's dynamic shared memory means another variable. */
+/* The host module's dynamic shared memory is called dyn. In the source module, dyn is a variable of
+ * a kernel, and keeps its name there. */
 static void captured(void **state)
 {
 	struct module t = parse_ok(HEAD("8.0", "sm_80") ".extern .shared .align 4 .b8 dyn[];\n");

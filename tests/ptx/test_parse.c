@@ -196,8 +196,8 @@ static void numbers(void **state)
 	}
 }
 
-/* Register families whose prefixes have any length, contain digits, and hide each other; and single
- * registers. */
+/* Tests names of single registers and of register families (as in %r<3>), whose prefixes have any
+ * length, may contain digits, and may hide each other. */
 static void register_names(void **state)
 {
 	struct module t = kernel(".reg .b32 %long_prefix<12>, %r1_<4>, %abc<2>, plain<3>, %r77;\n"
@@ -303,7 +303,7 @@ static void call_roles(void **state)
 	finish(&t);
 }
 
-/* The meaning of the same text depends on its scope. */
+/* The same name means another register or label in an inner scope. */
 static void scopes(void **state)
 {
 	struct module t = kernel("mov.u32 %r1, 1;\nbra L;\n{ .reg .u32 %r<2>;\nmov.u32 %r1, 2;\n"
@@ -313,7 +313,8 @@ static void scopes(void **state)
 
 	assert_int_equal(insn(&t, 0)->opd[0].reg, insn(&t, 8)->opd[0].reg);
 	assert_int_not_equal(insn(&t, 0)->opd[0].reg, insn(&t, 2)->opd[0].reg);
-	/* An inner family of two registers hides two registers, but not the third. */
+	/* An inner family of two registers hides only the outer registers of the same numbers: %r2
+	 * is still the outer one. */
 	assert_int_equal(insn(&t, 3)->opd[0].reg, insn(&t, 0)->opd[0].reg + 1);
 	outer = insn(&t, 1)->opd[0].sym;
 	inner = insn(&t, 4)->opd[0].sym;
@@ -343,7 +344,8 @@ static void unknown_is_kept(void **state)
 	finish(&t);
 }
 
-/* After renaming the declaration, an expression kept as text would still have the old name. */
+/* Refuses a register's name in an expression that is kept as text: when a pass renames the
+ * register, the text would keep the old name. */
 static void names_in_expressions(void **state)
 {
 	static const struct {
@@ -550,7 +552,8 @@ static void zero_bytes_and_cut_texts(void **state)
 	}
 }
 
-/* Parts that are kept as text: an error if a part cannot be kept; a comment may follow directly. */
+/* Tests parts that are kept as text. A NUL byte in such a part is an error. A comment may follow it
+ * directly. */
 static void kept_texts(void **state)
 {
 	static const char zero[] = ".global .u32 x[2] = { 1, \0 2 };\n";
@@ -605,7 +608,8 @@ static void eight_characters(void **state)
 	}
 }
 
-/* Short register names, which are found by their characters, and names that look similar. */
+/* Tests register names of up to seven characters, which the parser finds by their characters as one
+ * number, and longer or similar names. */
 static void short_register_names(void **state)
 {
 	static const char text[] = ".version 8.0\n.target sm_80\n.address_size 64\n"

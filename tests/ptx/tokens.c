@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Deliberately simple; shares no code with src/ptx. */
+/* Implementation of tokens.h. It is deliberately simple, and shares no code with src/ptx. */
 #include "tokens.h"
 
 #include <ctype.h>
@@ -80,7 +80,7 @@ static size_t split_decl(token_row *out, const token_row *in, size_t i)
 		depth -= depth && is_one_of(&in->at[end], "}])>");
 		end++;
 	}
-	/* The name is the first word without a preceding dot that is no directive's argument. */
+	/* The name is the first word that neither follows a dot nor is a directive's argument. */
 	for (name = i; name < end; name++) {
 		if (is_one_of(&in->at[name], "."))
 			name += name + 2 < end && (is(&in->at[name + 1], "align") ||

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A second, independent reader of PTX, which produces a flat row of tokens to check the parser
- * and the printer. The tokens before and after must be equal, except for gaps, comments, and
- * three notations that the printer normalises: "+-8" becomes "-8", each name gets its own
- * declaration, and offsets of symbols are decimal. */
+/* A second, independent reader of PTX, which produces a flat row of tokens to check the parser and
+ * the printer. The tokens of a file and of the printed text must be equal, except for gaps,
+ * comments, and three notations that the printer normalises: "+-8" becomes "-8", each name gets its
+ * own declaration, and offsets of symbols are decimal. */
 #ifndef HEDDLE_TESTS_PTX_TOKENS_H
 #define HEDDLE_TESTS_PTX_TOKENS_H
 

@@ -14,8 +14,8 @@ struct sass_insn;
 /* What happens after an instruction. */
 enum sass_next {
 	N_NEXT, /* all lanes run the next instruction */
-	/* the instruction has set the position of x->part, if any of it is left, and x->part
-	 * continues */
+	/* the instruction has already set where x->part continues (if x->part has lanes left), so
+	 * nothing advances it to the next instruction */
 	N_SET,
 	N_WAIT, /* the part waits, is gone, or yields its turn: another one is chosen */
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Integer, logic and predicate instructions, and moves. The same function handles the form with
- * uniform registers. All lanes are computed, but only lanes of the mask get results. */
+/* Integer, logic and predicate instructions, and moves. Each function also handles the
+ * instruction's variant with uniform registers. It computes all lanes, but stores only those of the
+ * mask. */
 #include "sass_ops.h"
 
 #define EACH for (unsigned i = 0; i < LANES; i++)
@@ -13,7 +14,7 @@
 
 static const struct sass_opd pred_true = {.kind = O_PRED, .reg = PT};
 
-/* Predicate operand number k after the first one among the sources; PT if there is none. */
+/* Returns the k-th predicate among the source operands, counted from 0; PT if there is none. */
 static const struct sass_opd *pred_src(const struct sass_insn *in, unsigned k)
 {
 	return k < N_SRC ? SRC(k) : &pred_true;
@@ -33,8 +34,8 @@ enum sass_next op_mov(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* Three summands and up to two carries. A negated summand is its complement plus one, and both
- * may set the carry. */
+/* Adds three summands and up to two carries. A negated summand is added as its complement plus one,
+ * as in hardware, which may set a carry. */
 enum sass_next op_iadd3(struct sass_x *x, const struct sass_insn *in)
 {
 	lanes32 r, t;
@@ -400,8 +401,8 @@ enum sass_next op_popc(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* The highest bit that is set or (signed) differs from the sign; .SH: as the left shift that
- * would move it to the top. */
+/* Finds the highest bit that is set or, with a signed operand, that differs from the sign. .SH: the
+ * result is the left shift that would move this bit to the top. */
 enum sass_next op_flo(struct sass_x *x, const struct sass_insn *in)
 {
 	lanes32 r, t;

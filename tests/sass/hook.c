@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define STACK_MORE (16u << 10) /* room for recursion, which ptxas does not count */
+#define STACK_MORE (16u << 10) /* bytes for recursion, which ptxas does not count */
 
 /* The compiled code of a module. */
 struct loaded {

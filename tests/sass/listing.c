@@ -78,7 +78,7 @@ static int parse_line(struct sass_code *c, char *line)
 		s = end + 2;
 		while (isspace((unsigned char)*s))
 			s++;
-		/* The instruction's encoding may follow the last semicolon; -c omits it. */
+		/* Without -c, nvdisasm prints the encoding after the last semicolon. */
 		end = strrchr(s, ';');
 		if (!end)
 			return -EINVAL;

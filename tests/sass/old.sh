@@ -11,9 +11,9 @@
 #   weave     no `bar.warp.sync -1` in the woven kernel (pairs: old.txt): lanes that diverge at a
 #             branch then reach a block barrier or a vote separately, as they did before weaving
 #             added places to reconverge
-# va-async.ptx is an old text itself, which hangs. LIMIT (default: 120), PTXAS, NVDISASM: as for
-# sass.sh. Exit status: 1 if an old text is not found, or if today's is wrong or does not run; 77
-# without ptxas or nvdisasm.
+# va-async.ptx is another old text, which is not edited, and hangs. LIMIT (default: 120), PTXAS,
+# NVDISASM: as for sass.sh. Exit status: 1 if an old text is not found, or if today's is wrong or
+# does not run; 77 without ptxas or nvdisasm.
 set -eu
 build=$(cd "$1" && pwd)
 what=old

@@ -21,7 +21,7 @@ enum sass_part_state {
 	P_READY,
 	P_BSYNC,    /* arg: the convergence barrier */
 	P_WARPSYNC, /* arg: the lanes for which it waits */
-	P_COLLECT,  /* the same, at WARPSYNC.COLLECTIVE */
+	P_COLLECT,  /* arg: as for P_WARPSYNC; waits at WARPSYNC.COLLECTIVE */
 	P_BAR,      /* arg: number of the block barrier */
 };
 
@@ -87,7 +87,7 @@ void sass_fault(struct sass_x *x, const struct sass_insn *in, enum vgpu_fault_ki
 enum sass_next sass_unknown(struct sass_x *x, const struct sass_insn *in, const char *what);
 
 /* Parts and reconvergence, defined in warp.c. */
-/* moves them to a new part, same pc */
+/* moves the lanes to a new part at the same instruction */
 struct sass_part *sass_split(struct sass_x *x, uint32_t lanes);
 void sass_remove(struct sass_x *x, uint32_t lanes); /* the lanes exit */
 void sass_barriers_check(struct sass_x *x, struct sass_warp *w);

@@ -96,7 +96,7 @@ same() {
 	done
 }
 
-# Whether the dumps are floats that agree in 20 bits.
+# close: whether all values of the dumps, read as f32, have a relative difference of at most 2^-20.
 close() {
 	while [ "$n" -gt 0 ]; do
 		for dump in want got; do
@@ -155,8 +155,9 @@ kernels() {
 		xargs -0 -r -n 4 -P "${JOBS:-2}" sh "$work/one"
 }
 
-# A wrapper of heddle for pairs.sh, which reads only the last error: it puts a fault's place and
-# reason there.
+# A wrapper of heddle for pairs.sh, which takes the last error line of heddle's output. If the
+# virtual GPU reports a fault, the wrapper prints the fault's place and reason in place of the
+# report.
 cat >"$work/heddle" <<'SH'
 #!/bin/sh
 mine=$(mktemp -d "$work/run.XXXXXX")
@@ -173,7 +174,8 @@ exit $status
 SH
 chmod +x "$work/heddle"
 
-# Converts verdicts of pairs.sh to those of the other modes. The text of its FAIL says which.
+# Converts the verdicts of pairs.sh to those of the other modes. The text after FAIL tells which
+# verdict it becomes.
 pairs() {
 	PAIRS=${PAIRS:-40} LIMIT=${LIMIT:-120} sh "$exec/pairs.sh" "$work/heddle" "$build/kernels/list.txt" cpu \
 		"$filter" >"$work/pairs" 2>&1 || :

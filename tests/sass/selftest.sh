@@ -49,8 +49,8 @@ edited() (
 	sh "$here/sass.sh" "$build" "$3" "^kernels/(clang/va|nvcc/va)[.]ptx"
 )
 
-# First plain kernels are edited, then only forms, whose reference is the plain kernel's machine
-# code.
+# The mode `plain` edits plain kernels, and the virtual GPU gives the reference. The other modes
+# edit only forms, and the plain kernel's machine code gives the reference.
 expect 0 ' 0 not run,' 'nothing planted' edited . '' plain
 expect 1 'not run: kernels' 'an instruction without semantics' edited . 's/FADD/FNONE/' plain
 expect 1 'FNONE' 'its name' edited . 's/FADD/FNONE/' plain

@@ -112,7 +112,7 @@ static void check_bsync(struct sass_warp *w, unsigned reg)
 	release(w, which, true);
 }
 
-/* Applies a changed register in the middle of a part's run. */
+/* Releases lanes that wait at BSYNC if the running part has changed convergence register `reg`. */
 static void settle(struct sass_x *x, unsigned reg)
 {
 	check_bsync(x->w, reg);
@@ -120,7 +120,7 @@ static void settle(struct sass_x *x, unsigned reg)
 	x->part = &x->w->part[x->w->current];
 }
 
-/* The lanes that wait for the same set of lanes. */
+/* Returns the lanes that wait at WARPSYNC.COLLECTIVE for the same set of lanes, `wants`. */
 static uint32_t gathered(const struct sass_warp *w, uint32_t wants)
 {
 	uint32_t lanes = 0;
@@ -130,8 +130,9 @@ static uint32_t gathered(const struct sass_warp *w, uint32_t wants)
 	return lanes;
 }
 
-/* Lanes at WARPSYNC.COLLECTIVE together run the code after one of them, wherever each lane is:
- * ptxas uses the same registers for all such places in a function. */
+/* Lets lanes that wait at several WARPSYNC.COLLECTIVE instructions run on together, after the
+ * instruction of part `into`. ptxas uses the same registers at all such instructions of a
+ * function. */
 static void collect(struct sass_warp *w, uint32_t into, const bool which[LANES])
 {
 	struct sass_part *p = &w->part[into];

@@ -9,8 +9,8 @@
 
 #ifdef VENDOR
 #include <cuda.h>
-/* NVIDIA's header defines these as macros for another form than the one that a row without _vN
- * means. */
+/* NVIDIA's header defines these names as macros, which expand to another version of the function
+ * than a row without _vN in cu_api.def means. */
 #undef cuGetProcAddress
 #undef cuMemAdvise
 #undef cuMemPrefetchAsync

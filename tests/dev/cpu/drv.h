@@ -23,10 +23,10 @@
 /* add(p, n, k): p[i] += k.
  * note(log, id): log[1 + log[0]++] = id, once per block.
  * spin(flag): spins until *flag != 0.
- * busy(n, out): runs n steps, then counts its block in *out.
+ * busy(n, out): runs n steps, then adds 1 to *out, once per block.
  * stamp(out): writes {start, end, smid} of each block.
  * bad(p), odd(p), trapped(): fault.
- * elapse(out): runs for 20,000 cycles, then counts in *out.
+ * elapse(out): runs for 20,000 cycles, then adds 1 to *out.
  * whole(out): in a cooperative launch, meets all blocks of the grid, then counts; in another
  * launch it does nothing.
  * big(p): has 40 KB of static shared memory.

@@ -3,8 +3,8 @@
 # Copyright 2026 The heddle authors
 #
 # usage: fma.sh HEDDLE FILE
-# HEDDLE_VGPU=fma=none rounds a product and its sum separately; fma=ptxas, the default, contracts
-# them. Kernel fu_first of FILE gives 0 or 2^-24.
+# HEDDLE_VGPU=fma=none rounds a product and its sum separately, and kernel fu_first of FILE gives 0.
+# fma=ptxas, the default, contracts them, and the kernel gives 2^-24.
 set -eu
 heddle=$1
 file=$2

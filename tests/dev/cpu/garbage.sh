@@ -21,7 +21,7 @@ fail() {
 	exit 1
 }
 
-# The second of each eight words is never written; a predicate gives 1 or 2.
+# The kernel never stores the second of each eight words. The eighth is 1 or 2: a predicate's value.
 [ "$(found 0 | awk 'NR % 8 { print }' | sort -u)" = 0 ] || fail "no zeros without it"
 [ "$(found 0 | awk 'NR % 8 == 0 { print }' | sort -u)" = 2 ] || fail "predicates are set without it"
 for seed in 1 77; do

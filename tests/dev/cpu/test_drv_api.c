@@ -110,8 +110,8 @@ static void entry_points(void **state)
 	dlclose(self);
 }
 
-/* The result of a CUDA 13.0 driver for PTX of another driver's version, or for another target
- * than its device's sm_90. */
+/* PTX of each version and for each target is accepted or refused as by a CUDA 13.0 driver on a
+ * device of sm_90. */
 static void accepted(void **state)
 {
 	static const struct {
@@ -345,7 +345,8 @@ static void launch_largest(CUfunction f, unsigned threads)
 	OK(cuMemFree(p));
 }
 
-/* A lower register bound counts the difference as spilled, and lets more blocks fit. */
+/* Under a lower register bound, the driver reports fewer registers, more local memory for the
+ * spilled ones, and more blocks on an SM. */
 static void register_bound(void **state)
 {
 	static const char form[] = ".version 7.0\n.target sm_70\n.address_size 64\n"

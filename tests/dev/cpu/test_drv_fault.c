@@ -147,7 +147,8 @@ static void trap(void **state)
 	expect_fault(*state, "trapped", 0, CUDA_ERROR_LAUNCH_FAILED, "trap");
 }
 
-/* A fault ends spinning kernels and held work, and every waiting call returns the error. */
+/* A fault ends kernels that spin and work that waits in streams. Every waiting call returns the
+ * error. */
 static void others_end(void **state)
 {
 	struct drv_test *t = *state;

@@ -143,7 +143,7 @@ static void in_order(void **state)
 	finish();
 }
 
-/* The value on which a stream waits is freed during the wait. */
+/* A stream waits for a value in memory, and the memory is freed during the wait. */
 static void wait_goes(void **state)
 {
 	struct freed f;
@@ -157,7 +157,8 @@ static void wait_goes(void **state)
 	finish();
 }
 
-/* Memory is freed during a copy. Whichever comes first, no freed memory is accessed. */
+/* Memory is freed while a copy or memset of it may be running. Whether the free or the other
+ * operation comes first, no freed memory is accessed. */
 static void under_way(void **state)
 {
 	(void)state;

@@ -309,8 +309,8 @@ static void set_size(CUfunction fn, int x, int y, int z)
 	OK(cuFuncSetAttribute(fn, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, z));
 }
 
-/* Sets the kernel's own attribute after adding its nodes. An executable graph that was made
- * before stays valid. */
+/* Sets the cluster size of the kernel after nodes that launch it were added to a graph. An
+ * executable graph that was made before the change stays valid. */
 static void later_clusters(void **state)
 {
 	static const struct {
@@ -369,7 +369,7 @@ static void later_clusters(void **state)
 	OK(cuModuleUnload(mod));
 }
 
-/* Attributes of nodes other than clusters, and invalid calls. */
+/* Tests node attributes other than the cluster size, and invalid calls. */
 static void node_attributes(void **state)
 {
 	CUmodule mod = load("sm_90", cluster_ptx);

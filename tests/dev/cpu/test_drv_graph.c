@@ -10,8 +10,8 @@ static void count_up(void *user)
 	__atomic_fetch_add((int *)user, 1, __ATOMIC_SEQ_CST);
 }
 
-/* A fork and a join through events, a copy, a memset and a host function; the graph is launched
- * twice. */
+/* Captures a fork and a join through events, a copy, a memset and a host function, and launches the
+ * graph twice. */
 static void capture(void **state)
 {
 	struct drv_test *t = *state;

@@ -7,7 +7,7 @@
 #include "base/base.h"
 #include "drv.h"
 
-/* Each of 32 threads: op reads four words of `in` and produces four words of `out`. */
+/* In each of 32 threads, `op` turns four words of `in` into four words of `out`. */
 #define KERNEL(name, op)                                                                \
 	".visible .entry " name "(.param .u64 t, .param .u64 in, .param .u64 out)\n{\n" \
 	"	.reg .b16 %h<4>;\n	.reg .b32 %c<4>, %v<4>;\n	.reg .b64 %d<5>;\n"              \
@@ -161,7 +161,7 @@ static void nearest_and_between(void **state)
 	EXPECT(121, "f3", volume, 1.5f, 2.5f, 4);
 }
 
-/* A texture of 2 x 2 texels that are 0 except for the last. */
+/* Makes a texture of 2 x 2 texels, of which only the last is not 0. */
 static CUtexObject last_of_four(CUarray_format format, const void *texels, unsigned bytes)
 {
 	CUDA_ARRAY_DESCRIPTOR desc = {2, 2, format, 1};
@@ -177,7 +177,8 @@ static CUtexObject last_of_four(CUarray_format format, const void *texels, unsig
 		resource_of(copy.dstArray), CU_TR_ADDRESS_MODE_BORDER, CU_TR_FILTER_MODE_LINEAR, 0);
 }
 
-/* As measured on an H100: corner weights are rounded to 1/256, stored fractions to 16 bits. */
+/* Tests the rounding that was measured on an H100: linear filtering rounds the weights of the four
+ * texels to 1/256, and its results for integer formats to 16 bits. */
 static void rounding(void **state)
 {
 	struct image_test *t = *state;

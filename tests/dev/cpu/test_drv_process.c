@@ -60,7 +60,7 @@ static void must(int (*fn)(void))
 	assert_int_equal(end(begin(fn)), 0);
 }
 
-/* Runs rounds of many blocks for this time, and checks each result. Runs in a child process. */
+/* Launches grids of many blocks for `seconds`, and checks each result. Runs in a child process. */
 static void rounds(struct drv_test *t, double seconds)
 {
 	CUdeviceptr out = drv_words(1);
@@ -113,8 +113,8 @@ static void no_descriptors(void **state)
 		assert_int_equal(end(others[i]), 0);
 }
 
-/* The library's own descriptors are closed as well, and the program's new ones get their
- * numbers. */
+/* The program closes all descriptors, also those of the driver library. The descriptors that it
+ * opens next get the same numbers. */
 static int rounds_with_all_closed(void)
 {
 	struct drv_test t;
@@ -257,7 +257,7 @@ static int spins_for_ever(void)
 	CUdeviceptr p = (CUdeviceptr)(uintptr_t)drv_mapped(1);
 	void *params[] = {&p};
 	CUfunction spin = drv_fn(&t, "spin");
-	/* Some blocks run, and some wait for an SM slot. */
+	/* More blocks than the SM slots can hold: some run, and some wait. */
 	for (int i = 0; i < 2; i++)
 		OK(cuLaunchKernel(spin, 9, 1, 1, 1024, 1, 1, 0, NULL, params, NULL));
 	assert_int_equal(cuCtxSynchronize(), CUDA_ERROR_DEVICE_UNAVAILABLE);

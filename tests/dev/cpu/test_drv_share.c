@@ -53,8 +53,8 @@ static pid_t start_hog(volatile uint32_t **ret_flag)
 	return pid;
 }
 
-/* Runs in a child as well, since this process must not initialise the driver before it forks
- * again. */
+/* Runs the second process, also as a child of the test: the test itself must not initialise the
+ * driver, since it forks again. */
 static int second(pid_t victim, volatile uint32_t *release, bool kill_it)
 {
 	pid_t pid = fork();

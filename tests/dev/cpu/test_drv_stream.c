@@ -341,7 +341,8 @@ static void priorities(void **state)
 	OK(cuMemFreeHost(gate));
 }
 
-/* Pageable sources have been read, and pageable destinations written, when the call returns. */
+/* When an asynchronous copy between pageable host memory and the device returns, it has read its
+ * source and written its destination. */
 static void pageable(void **state)
 {
 	uint32_t *gate = drv_mapped(1), v = 11, got = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Matrices in a warp's registers: compares each product with one of whole matrices, whose
- * elements are mapped to lanes by the PTX ISA's layout of each shape. */
+/* Tests matrix products (mma) on a warp's registers: compares each with the product of whole
+ * matrices. The PTX ISA's layout of each shape maps the elements to lanes. */
 #include "grid.h"
 #include "unit.h"
 
@@ -12,8 +12,8 @@
 
 #include "dev/cpu/exec/half.h"
 
-/* Functions give the row and column of element i in a lane's fragment of A, the column of B's
- * (its row), and those of C. */
+/* A shape of mma. place_a, row_of_b and place_c map element i of a lane's fragment to its place in
+ * the matrix; the column in B is the lane's number divided by 4. */
 struct shape {
 	const char *text;       /* shape and types d.a.b.c */
 	unsigned m, k, a, b, c; /* sizes; elements in each lane */

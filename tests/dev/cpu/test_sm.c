@@ -215,8 +215,8 @@ static void together(void **state)
 	sm_close(s);
 }
 
-/* Starts a child that takes every slot and waits to be killed; if in_the_middle, while it holds
- * the lock. */
+/* Starts a child that takes every slot and waits to be killed. If in_the_middle, the child also
+ * holds the table's lock, and has changed only half of the table. */
 static pid_t hog(const struct sm_config *c, bool in_the_middle)
 {
 	int ready[2];
@@ -265,7 +265,7 @@ static void death(const char *what, bool in_the_middle)
 	uint32_t mine, all;
 
 	if (in_the_middle)
-		kill(pid, SIGKILL); /* until then, its lock blocks every other process */
+		kill(pid, SIGKILL); /* as long as it lives, its lock blocks every other process */
 	struct sm *s = open_sm(&c);
 	launch(s, 1024, 2, 0, 1);
 	if (!in_the_middle) {
@@ -353,7 +353,7 @@ static void dies(const struct sm_config *c)
 	waitpid(pid, NULL, 0);
 }
 
-/* Files of dead processes affect nothing, and are removed. */
+/* A table in a file that only dead processes used has no effect, and the file is removed. */
 static void stale(void **state)
 {
 	struct sm_config c = config_of("sms=2,memory=64M"), other = c;
@@ -368,7 +368,7 @@ static void stale(void **state)
 	assert_int_equal(c.n_sms, 16);
 	assert_int_equal(c.memory_bytes, 1 << 30);
 	sm_close(s);
-	/* So are files of another instance. */
+	/* Opening one instance also removes the files of another instance without processes. */
 	snprintf(other.name, sizeof(other.name), "test-sm-%d-left", (int)getpid());
 	path_of(&other, path, sizeof(path));
 	dies(&other);
@@ -490,7 +490,7 @@ static void lost(void **state)
 	sm_resident(other, &mine, &all);
 	assert_int_equal(mine, 2);
 	assert_int_equal(all, 2);
-	/* Its entry stays reserved while it lives. */
+	/* The entry of the process taken for dead stays reserved while the process lives. */
 	struct sm *third = open_sm(&c);
 	assert_int_not_equal(third->me, s->me);
 	sm_close(third);

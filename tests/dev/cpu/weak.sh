@@ -3,8 +3,9 @@
 # Copyright 2026 The heddle authors
 #
 # usage: weak.sh HEDDLE PTX
-# HEDDLE_VGPU=weak=SEED, through the driver. A message without its fences breaks, in serial mode
-# the same way for the same seed. It never breaks with the fences, or without weak memory.
+# Tests HEDDLE_VGPU=weak=SEED with the virtual GPU's driver. Without fences, some messages between
+# blocks arrive wrong; in serial mode the same seed always gives the same number of them. With
+# fences, or without weak memory, no message arrives wrong.
 set -eu
 heddle=$1 ptx=$2
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Matrix and asynchronous instructions, as far as the target supports them. */
+/* Kernels with the matrix and asynchronous instructions that the compilation's target supports. */
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 #include <cuda_pipeline.h>

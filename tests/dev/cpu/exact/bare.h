@@ -21,7 +21,8 @@ void bare_close(struct bare *b);
 struct vgpu_module *bare_load(struct bare *b, const struct strbuf *text);
 /* Whether all instructions of the kernel are known; *ret is the decoded program. */
 bool bare_knows(const struct vgpu_kernel *k, struct vprogram **ret);
-/* Launches the kernel with `in` unchanged and `out` zeroed. -EFAULT: see ret->fault. */
+/* Zeroes `out` and launches the kernel; `in` keeps what the caller stored there. -EFAULT: see
+ * ret->fault. */
 int bare_launch(struct bare *b, const struct vgpu_kernel *k, unsigned blocks, unsigned threads,
 	struct grid_result *ret);
 /* Fills `in`, and runs the kernel, which writes `out`. -EFAULT: see ret->fault. */

@@ -2,11 +2,11 @@
  * Copyright 2026 The heddle authors */
 
 /* usage: exact [plain] [few|list]. Expands exact.def, makes a kernel of each form that the
- * virtual GPU knows, and compares its results with the reference, for all pairs of 16 special
- * and 64 random values (triples are sampled). few: all pairs of special values, and every sixth
- * other pair. No operation may be missing: every row of the table of operations needs a form
- * here, or a reason why it has none; and some form must reach every handler of the interpreter's
- * arithmetic. */
+ * virtual GPU knows, and compares its results with the reference. An operation of two operands
+ * gets all pairs of 16 special and 64 random values; a third operand is sampled. few: all pairs
+ * of special values, and every sixth other pair. No operation may be missing: the virtual GPU must
+ * not know any operation that has neither a form nor an INEXACT row in exact.def, and some form
+ * must reach every handler of the interpreter's arithmetic. */
 #include "bare.h"
 
 #include <stdio.h>
@@ -173,8 +173,8 @@ static bool has_form(const char *op)
 	return false;
 }
 
-/* If an operation has no form here, the virtual GPU must not know it in any form. Tries each
- * type, once and twice, with one to four operands. */
+/* If exact.def has no form of an operation, the virtual GPU must not know the operation at all.
+ * Tries each type, written once or twice after the name, with one to four operands. */
 static unsigned known_anyhow(struct bench *b, const char *op)
 {
 	unsigned found = 0;
@@ -200,7 +200,8 @@ static unsigned known_anyhow(struct bench *b, const char *op)
 	return found;
 }
 
-/* Only operations whose operands are plain values; their rows are in ops.def. */
+/* Counts the operations that the virtual GPU knows and exact.def lacks. Checks only operations of
+ * src/ptx/ops.def whose operands are plain values. */
 static unsigned missing_operations(struct bench *b)
 {
 	unsigned missing = 0;

@@ -363,9 +363,10 @@ static void limit(const struct exact_type *t)
 		mpfr_set(work[0], work[1], MPFR_RNDN);
 }
 
-/* H200: NaNs that keep bits. Conversions that only move a value keep all bits. f64 becomes a
- * quiet NaN with the upper bits of its fraction. .rna drops the lower bits and, with .satfinite,
- * subtracts one unit.
+/* Converts a NaN whose result depends on its bits, and returns true; returns false for other
+ * values. Measured on the H200: conversions that only move a value keep all bits. An f64 NaN
+ * becomes a quiet NaN with its sign and the upper bits of its fraction. .rna clears the lower 13
+ * bits; with .satfinite it also subtracts one unit of the last place that tf32 keeps.
  */
 static bool keeps_nan(const struct exact_insn *i, const struct exact_type *to,
 	const struct exact_type *from, u64 v, u64 *ret)

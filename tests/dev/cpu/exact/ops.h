@@ -24,7 +24,8 @@ enum ops_verdict {
 struct ops_outcome {
 	uint32_t verdict;      /* see enum ops_verdict */
 	uint32_t differ, open; /* numbers of values; open values do not count as differences */
-	/* of the first value that differs, else of the first open value */
+	/* operands, result and expected result of the first value that differs, else of the first
+	 * open value */
 	u64 in[4], got[2], want[2];
 };
 

@@ -56,7 +56,8 @@ struct sum_tile {
 /* Writes an entry with two parameters. SUM_TILES blocks of one warp read SUM_IN bytes and write
  * SUM_OUT. */
 void sum_kernel(struct strbuf *s, const struct sum_form *f, const char *name);
-/* Tile `number` of a form, always the same one; and its layout in memory, as well as D's. */
+/* sum_fill makes tile `number` of a form, the same one on every call. sum_pack puts its A, B and C
+ * into the kernel's input; sum_unpack gets its D from the output. */
 void sum_fill(const struct sum_form *f, unsigned number, struct sum_tile *ret);
 void sum_pack(const struct sum_form *f, unsigned number, const struct sum_tile *t, char *in);
 void sum_unpack(const struct sum_form *f, unsigned number, const char *out, u64 *ret_d);
@@ -88,7 +89,7 @@ struct sum_distance {
 	long double ulps;   /* distance from the exact sum, in units of D's last place */
 };
 struct sum_distance sum_compare(const struct sum_form *f, const struct sum_exact *e, u64 d);
-/* Whether both are the same number, or both NaN. */
+/* Returns whether x and y are the same number, or both NaN. */
 bool sum_same(const struct sum_form *f, u64 x, u64 y);
 
 #endif

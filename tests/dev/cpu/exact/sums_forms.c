@@ -12,7 +12,7 @@
 
 #include "forms.h"
 
-/* For types that no instruction of exact.def has, only the number of bits matters. */
+/* Types that no instruction of exact.def has. Only their number of bits matters. */
 static const struct exact_type narrow[] = {{"e4m3", KIND_BITS, 8, 1, 0, 0},
 	{"e5m2", KIND_BITS, 8, 1, 0, 0}, {"s4", KIND_BITS, 4, 1, 0, 0},
 	{"u4", KIND_BITS, 4, 1, 0, 0}, {"b1", KIND_BITS, 1, 1, 0, 0}};
@@ -114,7 +114,7 @@ static const char *register_type(const struct exact_type *t, bool factor)
 	return !factor && t->bits == 32 && t->kind == KIND_FLOAT ? "f32" : "b32";
 }
 
-/* Registers of one lane for a matrix. */
+/* Returns how many registers of one lane hold its part of a matrix. */
 static unsigned registers(
 	const struct sum_form *f, const struct exact_type *t, unsigned elements, bool factor)
 {

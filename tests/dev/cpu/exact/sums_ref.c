@@ -127,9 +127,9 @@ static long double step_error(const struct sum_form *f, struct sum_way way, cons
 	return cut + last_place(d, top + cut) / (d->bits == 32 ? 1 : 2);
 }
 
-/* Checks the sum between two steps. Beyond the bound it is infinite, whatever the next steps
- * add, since they are finite. Within the bound it may be infinite, or may meet the opposite
- * infinity. */
+/* Checks whether the sum overflows between two steps. If it exceeds the largest number of D's type
+ * by more than the error bound, it is infinite, and stays so, since the next steps add finite
+ * values. If it does so by less, D may or may not be infinite. */
 static void overflown(const struct sum_form *f, struct sum_exact *e)
 {
 	long double v = wide_value(&e->sum);

@@ -5,7 +5,7 @@
  * the bound of sums.h for sm_90, which is the tightest; f64 and integers bit for bit. Tests the
  * bound itself, too: the published model of tensor cores must stay within it, and sums with
  * fewer bits or products must not. No form that the virtual GPU knows may be missing. few: one
- * tile of each kind, and the bound for two generations in turn. */
+ * tile of each kind, and the bound of each form for only one generation: sm_80 or sm_90 in turn. */
 #include "bare.h"
 
 #include <stdio.h>
