@@ -19,9 +19,10 @@
 #
 # Each program runs alone, then natively beside the disturber, then under heddle with low priority
 # twice: first with no form in the cache, then with cached forms. The disturber launches a kernel of
-# 30 us every 2 ms, under heddle with high priority, and checks each result. MPS is off. All kernels are managed (min_managed_us=1, gates=off), and launches wait for their forms. GATES=on:
-# kernels that suit a gate are not managed. DEFAULTS=on: only the kernels that heddled manages by
-# default. WAIT_MS=20: launches wait for forms only as long as by default. The script then lets all
+# 30 us every 2 ms, under heddle with high priority, and checks each result. MPS is off. All kernels
+# are managed (min_managed_us=1, gates=off), and launches wait for their forms. GATES=on: kernels
+# that suit a gate are not managed. DEFAULTS=on: only the kernels that heddled manages by default.
+# WAIT_MS=20: launches wait for forms only as long as by default. The script then lets all
 # compilations end, twice, before the last run. Verdicts:
 #   same                  the results are the same as natively
 #   varies                they differ, but so do native runs from each other: only the exit status
