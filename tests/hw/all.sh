@@ -67,7 +67,7 @@ run_test() { # NAME
 	esac
 }
 
-# A separate process, which timeout can end.
+# The script calls itself with ALL_ONE for each test, because timeout can end only a process.
 if [ "${ALL_ONE:-}" ]; then
 	run_test "$1"
 	exit

@@ -4,7 +4,7 @@
 #
 # A program loads code beside a launch that lasts longer than loading waits for it. The launch must
 # be pinned, and not be preempted before loading stops waiting. (If it were preempted, loading would
-# wait for a launch that only a later call of the program can resume.)
+# wait for the launch, and the shim's call that resumes the launch would wait for loading.)
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
