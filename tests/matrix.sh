@@ -24,7 +24,7 @@ step() {
 	shift 2
 	clocks=$(mktemp)
 	step_status=0
-	# Not in a subshell, which would report its own times.
+	# A command substitution would run `times` in a subshell, which reports only its own times.
 	{ date +%s%N && times; } >"$clocks"
 	"$@" || step_status=$?
 	{ date +%s%N && times; } >>"$clocks"

@@ -1,4 +1,5 @@
-The driver's compiler may crash on a form or never end: only that process is affected.
+The driver's compiler runs in a separate process. If it crashes on a form or never ends, only that process is
+affected.
 
   $ name=cram-apart-$$
   $ ulimit -c 0
@@ -59,7 +60,7 @@ A kernel's own launch has another form:
   $ both corun --how merge --own 2 --check | tail -n 1
   memory is what the kernels leave alone
 
-A text on which the compiler crashed is given to it once more:
+If the compiler crashes on a text, it gets the text a second time:
 
   $ mkdir once
   $ export HEDDLE_VGPU="$name,crash=hd_pick,once"
@@ -68,7 +69,7 @@ A text on which the compiler crashed is given to it once more:
   $ ls once | grep -c crashed
   1
 
-A compiler that never ends:
+The compiler never ends on the horizontal form:
 
   $ export HEDDLE_VGPU="$name,hang=maxntid 96"
   $ both corun --how horizontal --compile-s 1
@@ -80,7 +81,7 @@ A compiler that never ends:
   $ both tune --compile-s 1 --rounds 1 --points 1 --store t.db | grep horizontal
   horizontal                           kernels 1, 'put', and 2, 'put', as one launch, "horizontal": the driver's compiler has not compiled it in 1 s
 
-The other process leaves its results in the driver's cache, and no process compiles them again:
+The separate process leaves its results in the driver's cache, and no process compiles them again:
 
   $ mkdir cache
   $ export HEDDLE_VGPU="$name,assemble=1" CUDA_CACHE_PATH=$PWD/cache

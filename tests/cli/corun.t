@@ -84,7 +84,7 @@ Options belong to their kernel, wherever they stand; the output has the memory t
   k.ptx put 3 True True True
   k.ptx put 3 True True True
 
-As one launch, which is the default; also with a single kernel.
+By default the kernels run as one launch, also if there is a single kernel.
 
   $ for order in steal partition partition=1:1:4 mixed apart=3:2:1; do
   >   heddle corun --schedule $order --device cpu --repeat 3 --check --json \
@@ -231,7 +231,7 @@ Blocks that may wait for each other are all resident at once; otherwise the laun
     hint: --how merge --schedule steal, and no launch of its own
   [1]
 
-A kernel with its own launch beside the merged one.
+A kernel may have its own launch, beside the merged launch of the others.
 
   $ for order in steal steal:shared partition mixed apart; do
   >   HEDDLE_VGPU=serial,sms=4 heddle corun --device cpu --check --schedule $order --own 2 --yield-every 2 -- $put 'u32[6]:zero' u32:3 + $put --grid 9 'u32[18]:zero' u32:5 | tail -n 2
@@ -265,7 +265,7 @@ A kernel with its own launch beside the merged one.
   heddle corun: error: --own: '' is not a kernel's number, 1 to 2
   heddle corun: error: --own: '' is not a kernel's number, 1 to 2
 
-If no worker comes to the SMs of a kernel, workers on other SMs serve it after a few launches.
+If no worker comes to the SMs of a kernel, workers on other SMs serve the kernel after a few launches.
 
   $ HEDDLE_VGPU=serial,sms=4 heddle corun --device cpu --schedule apart --total-workers 1 --check -- $put 'u32[6]:zero' u32:3 + $put 'u32[6]:zero' u32:3 | tail -n 1
   memory is what the kernels leave alone

@@ -92,7 +92,7 @@ Wrong options and operands:
   $ heddle version -- --json 2>&1 | head -n 1
   heddle version: error: unexpected: '--json'
 
-Which release, and which tree it was built from:
+heddle version names the release and the source tree from which heddle was built:
 
   $ heddle version | sed -E 's/[0-9a-f]{12}(-dirty)?|unknown/COMMIT/'
   heddle 0.1.0 (commit COMMIT)

@@ -4,10 +4,11 @@
 #
 # usage: needs_gpu.sh BUILD RUNTIME CUBINS LIBRARY USER
 # Tests programs that the virtual GPU cannot run: RUNTIME has the CUDA runtime linked in, CUBINS has
-# cubins but no PTX, and LIBRARY is a library with the CUDA runtime linked in, which Python loads.
-# heddle doctor reports such programs in advance. The virtual GPU's driver reports the problem once,
-# when it occurs, and names the file. heddle run does not report it in advance, because many
-# programs never call that code. For a driver API program, none of them prints such a line.
+# cubins but no PTX, and LIBRARY is a library with the CUDA runtime linked in, which Python loads
+# and with which USER is linked. heddle doctor reports such programs in advance. The virtual GPU's
+# driver reports the problem once, when it occurs, and names the file. heddle run does not report it
+# in advance, because many programs never call that code. For a driver API program, none of them
+# prints such a line.
 set -eu
 build=$1 runtime=$(realpath "$2") cubins=$3 library=$(realpath "$4") user=$5
 dir=$(mktemp -d)

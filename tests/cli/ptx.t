@@ -309,7 +309,7 @@ heddle ptx preempt: the same kernel with an additional parameter.
   $ heddle ptx preempt bad.ptx 2>err
   [1]
 
-The order in which workers take blocks is by rows by default; a kernel can observe the order.
+By default, workers take blocks row by row. --order changes this only for a kernel that can observe the order.
 
   $ heddle ptx preempt --order row ok.ptx | cmp - worker.ptx; heddle ptx preempt --order hilbert ok.ptx | cmp - worker.ptx
   $ heddle ptx preempt --order hilbert --json ok.ptx | grep '"order"'

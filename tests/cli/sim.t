@@ -181,7 +181,7 @@ A missing file, an empty one, one without launches:
   heddle sim: error: what is missing: FILE...
 
 Options of a policy: the kernels of both tenants need all of an SM, so they take turns with pairs=on.
-The policy learns this once each has run with two numbers of blocks per SM:
+The policy learns that they need all of an SM once each has run with two numbers of blocks per SM:
 
   $ cat > pairs.trace <<'END'
   > device sms=2 policy=greedy options=pairs=on
@@ -236,7 +236,7 @@ A policy in a file, in the form that heddled loads. This one gives two programs 
   $ heddle sim one.trace --policy ./policy_halves.so 2>&1 | sed "s|$PWD/||"
   heddle sim: error: policy: policy_halves.so: other users can write to it: remove that right (chmod go-w)
 
-Two devices in a trace, each with its own engine, and a picture of both:
+A trace may have two devices, each with its own engine. The picture shows both:
 
   $ { sed 's/sms=2/sms=2 name=gpu0/' two.trace; cat one.trace; } > both.trace
   $ heddle sim both.trace --svg both.svg
@@ -334,7 +334,7 @@ The output of heddled --events is a trace, too. It does not say which streams a 
   STP                1.000
   idle                0.1%
 
-Errors in it are reported with their lines:
+Errors in such an event log are reported with their lines:
 
   $ cat >> events << 'END'
   > {"t_ns": 1, "event": "jo

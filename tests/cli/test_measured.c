@@ -207,7 +207,7 @@ static void disturbed(void **state)
 }
 
 /* The guard form of b2, whose 7 blocks fit on an SM, can also run 2 or 5 of them, but not every
- * number. Of b3, 9 blocks fit, and any number can run. */
+ * number. Of b3, 9 blocks fit, and its form cannot be limited to fewer. */
 static void guard_form(void **state)
 {
 	struct log l = begin();

@@ -29,7 +29,7 @@ Nothing has been measured yet:
     hint: heddle tune measures every way, and keeps the best
   [1]
 
-Every way, each checked against the memory that the kernels leave alone; one is chosen:
+heddle tune runs every way, checks each against the memory that the kernels leave alone, and chooses one:
 
   $ both tune --device cpu --rounds 2 --points 2 --store a/b/t.db > out 2> err
   $ cat err
@@ -126,7 +126,7 @@ Errors in the arguments are reported as by corun:
   heddle corun: error: --store needs --how tuned
 
 Two kernels are woven, too: sliced and unsliced, and with register limits at which more of their
-blocks fit on an SM. One block of 512 threads with 80 registers fits; 128 would change nothing:
+blocks fit on an SM. One block of 512 threads with 80 registers fits, and a limit of 128 would change nothing:
 
   $ many() {
   >   echo '.version 6.0'; echo '.target sm_70'; echo '.address_size 64'
@@ -152,7 +152,7 @@ blocks fit on an SM. One block of 512 threads with 80 registers fits; 128 would 
   weave unsliced registers=40
   weave unsliced registers=64
 
-With branches in short regions, if there are any:
+If a short region has branches, the kernels are also woven with these branches:
 
   $ sed 's/^st.global.*/.reg .pred %q; mov.u32 %i2, %tid.x; setp.ne.u32 %q, %i2, 0; @%q bra L; st.global.u32 [%a], %i1; L:/' put.ptx > short.ptx
   $ heddle tune --device cpu --rounds 1 --points 1 --store s.db -- short.ptx put --grid 6 --block 32 'u32[6]:zero' u32:3 + put.ptx put --grid 9 --block 64 'u32[9]:zero' u32:5 > out

@@ -45,8 +45,8 @@ refuses() {
 	rm -f "$dir/ran"
 }
 
-# Paths where a file, a new folder, or a folder that may exist cannot be created. Even root cannot
-# write to them, except to the paths in `closed`.
+# Paths at which a command cannot create a file, a new folder, or a folder that may already exist.
+# Even root cannot, except at the paths in `closed`.
 files="/nodir/x /proc/x $dir $dir/trace/x"
 stores="/proc/x.db $dir $dir/trace $dir/trace/x.db"
 new="/nodir/x /proc/x $dir $dir/trace $dir/trace/x"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* One user sends every kind of descriptor in every message, and changes the descriptors that
- * heddled gave it in every possible way. Meanwhile another user's status requests are answered
- * within 50 ms in all but 1 of 1,000 tries (with sanitizers: all but 1 of 20). */
+/* One user sends every kind of descriptor in every message, and does everything that it can to the
+ * descriptors that heddled gave it. While this goes on, heddled must answer another user's status
+ * requests within 50 ms in all but 1 of 1,000 tries (with sanitizers: all but 1 of 20). */
 #include "harness.h"
 
 #include "base/base.h"

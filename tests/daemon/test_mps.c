@@ -534,7 +534,7 @@ static void no_server(void **state)
 	end(&f);
 }
 
-/* An MPS server of another user. */
+/* Starts a process that looks like an MPS server of another user. */
 static pid_t other_server(const struct fixture *f)
 {
 	pid_t pid = fork();

@@ -216,7 +216,7 @@ static void expect_refused(const struct place *p, const char *policy, const char
 	assert_false(is_there(p->socket));
 }
 
-/* Options of a built-in policy: invalid ones change nothing. */
+/* Invalid options of a built-in policy change nothing. */
 static void options_of_ours(void **state)
 {
 	struct place p = place_make(so_bad);

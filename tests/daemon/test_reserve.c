@@ -53,8 +53,8 @@ static void two_daemons(void **state)
 	assert_int_equal(hello_on(&a, gpu, false, &t[1]), WIRE_WELCOME);
 	assert_int_equal(hello_on(&b, gpu, false, &refused), WIRE_REFUSED);
 	close(refused.sock);
-	/* Another GPU, a string that is not a GPU's name, and the virtual GPU, which each user may
-	 * have. */
+	/* The reservation does not cover another GPU, nor a string that is not a GPU's name, nor
+	 * the virtual GPU, which each user may have. */
 	assert_int_equal(hello_on(&b, other, false, &t[2]), WIRE_WELCOME);
 	assert_int_equal(hello_on(&b, gpu, true, &t[3]), WIRE_WELCOME);
 	assert_int_equal(hello_on(&a, other, false, &refused), WIRE_REFUSED);

@@ -22,8 +22,8 @@ end() {
 	status=$?
 	# shellcheck disable=SC2086
 	kill -9 $pids ${low:-} ${high:-} 2>/dev/null || :
-	# In this order: SIGCONT would cancel the SIGSTOP with which a leak checker inspects an
-	# ending process.
+	# SIGCONT comes first. Later it would cancel the SIGSTOP with which a leak checker inspects
+	# an ending process.
 	[ -z "$daemon" ] || { kill -CONT "$daemon" && kill "$daemon" && wait "$daemon"; } 2>/dev/null || :
 	[ "$status" = 0 ] || [ -n "${told:-}" ] ||
 		tail -n 5 "$dir"/*.out "$dir"/*.err "$dir"/daemon.log || :

@@ -493,7 +493,8 @@ goes_on() {
 	[ "$(finishes)" -gt $((finished + 2)) ]
 }
 
-# Three programs, two of which fit on an SM together: heddled reports it, and the third waits.
+# Of three programs, only two fit on an SM together. heddled reports this, and the third program
+# waits.
 nowhere() {
 	start_daemon --policy greedy --set min_managed_us=1
 	for name in one two three; do

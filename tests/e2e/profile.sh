@@ -127,7 +127,7 @@ rm -rf "$XDG_STATE_HOME"
 start_daemon --set min_managed_us=1 --set state=off
 launch va --size trivial
 asks 'k["va"]["launches"] == 1'
-# Several sizes in one process.
+# One process launches the kernel with several sizes.
 launch va --calibrate --scale 0.05
 asks 'len(k["va"]["shapes"]) == 4 and all(s["inputs"][0:3] == 3 * [4 * s["inputs"][3]] for s in k["va"]["shapes"])'
 stop_daemon

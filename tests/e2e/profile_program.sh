@@ -62,14 +62,14 @@ of() {
 }
 
 kept() {
-	# With one launch per run: three runs for each block count.
+	# The program launches its kernel once per run, so each block count needs three runs.
 	profile --runs 100 -- "$examples/nn" --size small --scale 0.7
 	holds 'p["runs"] >= 3 * k["nn"]["fit"] and p["missing"] == p["unmeasured"] == 0 and list(k) == ["nn"]'
 	holds "$(of nn)"
 	holds 'k["nn"]["kept"] and k["nn"]["unbounded"] is None and p["file"] == "'"$db"'"'
 	[ "$(stat -c %a "$db")" = 600 ] || fail "others may read $db"
 
-	# With many launches per run, few runs are enough. Both curves are kept.
+	# A program that launches many times per run needs few runs. Both curves are kept.
 	profile -- "$examples/mm" --size small --repeat 20
 	holds "$(of mm)"
 	holds 'p["runs"] <= 3 and p["missing"] == 0'
@@ -105,7 +105,7 @@ points() {
 	holds 'k["nn"]["blocks"] == k["nn"]["sms"] and counts(k["nn"]) == [1]'
 	"$heddle" profile --device cpu --store "$dir/other.db" --runs 1 -- "$examples/nn" --size trivial >"$dir/one.out"
 	grep -q 'one point: the grid has no more blocks than the device has SMs' "$dir/one.out" || fail "$(cat "$dir/one.out")"
-	# On another device: the command reports the earlier profile and keeps it.
+	# On another device, the command reports the earlier profile and keeps it.
 	HEDDLE_VGPU="$HEDDLE_VGPU-4,sms=4" "$heddle" profile --device cpu --store "$dir/other.db" -- "$examples/nn" \
 		--size trivial >"$dir/other.out" 2>&1 || fail "$(cat "$dir/other.out")"
 	grep -q 'had it for another device only: heddle virtual GPU, 8 SMs' "$dir/other.out" || fail "$(cat "$dir/other.out")"

@@ -3,10 +3,10 @@
 # Copyright 2026 The heddle authors
 #
 # usage: all-selftest.sh BUILD
-# Tests all.sh, and the pieces that support DEVICE=cpu, on the virtual GPU, with a heddle that gives
-# wrong results in one way of weaving and hangs in another: both are found and reported. A verdict
-# is kept and renewed only on request; the parts of a piece together are the whole; a piece that FOR
-# interrupts has no verdict.
+# Tests all.sh, and the pieces that support DEVICE=cpu, on the virtual GPU. heddle is replaced by
+# one that gives wrong results in one way of weaving and hangs in another: both must be found and
+# reported. A verdict must be kept, and renewed only on request. The parts of a piece must be the
+# whole together. A piece that FOR interrupts must have no verdict.
 set -eu
 build=$1
 here=$(cd "$(dirname "$0")" && pwd)

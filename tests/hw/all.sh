@@ -8,11 +8,11 @@
 # folder. OUT gets NAME.log for each piece, and NAME.kept with more data for some that failed.
 # NAME@k/n is the k-th of n parts of forms, virtual, woven, tasks or generated.
 # A piece with a verdict is not run again at the same commit and device: STATE (OUT/state) has a
-# line for each. AGAIN=1 runs it again. FOR=SECONDS: after this time no further piece starts, and
-# the running one is ended without a verdict; call the script again to continue. Exit status 3:
-# pieces are left. PROGRAMS=DIR: also runs programs (programs.sh). DEVICE=cpu: the virtual GPU, to
-# try this script, for pieces that support it. Prints a line for each piece, and the last lines of
-# failed ones.
+# line for each. AGAIN=1 runs it again. With FOR=SECONDS, no piece starts after this time, and the
+# running one is ended without a verdict; call the script again to continue. Exit status 3: pieces
+# are left. PROGRAMS=DIR: also runs programs (programs.sh). DEVICE=cpu uses the virtual GPU for the
+# pieces that support it, and is only for trying this script. Prints a line for each piece, and the
+# last lines of failed ones.
 set -u
 where=$1
 out=$2
@@ -67,7 +67,7 @@ run_test() { # NAME
 	esac
 }
 
-# A separate process, which timeout can end.
+# The script calls itself with ALL_ONE for each test, because timeout can end only a process.
 if [ "${ALL_ONE:-}" ]; then
 	run_test "$1"
 	exit

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Reduces a program's output so that it can be compared when only one row of it is stored: used by
-# programs.sh.
+# Reduces a program's output to one row, so that it can be stored and compared. programs.sh uses it.
 # digest: removes numbers with a fraction or an exponent from the text and writes the rest to the
-# file `shape`. Prints how many numbers there were and, for at most 16 consecutive parts of them,
-# the sum and the sum of magnitudes: "3 1.5/1.5 -2/2 …".
-# compare: -v other=LINE, a line that digest printed; the input is another one. Prints close if the
-# parts' sums differ by at most 1e-4 of the magnitudes, or by 1e-6 per number (errors, remainders);
-# else differs.
+# file `shape`. Divides these numbers into at most 16 consecutive parts. Prints how many numbers
+# there were and, for each part, the sum and the sum of magnitudes: "3 1.5/1.5 -2/2 …".
+# compare: -v other=LINE, a line that digest printed; the input is another such line. Prints "close"
+# if the parts' sums differ by at most 1e-4 of the magnitudes, or by 1e-6 per number (which allows
+# for errors and remainders that should be 0); otherwise "differs".
 
 function abs(x) { return x < 0 ? -x : x }
 

@@ -3,46 +3,38 @@
 # Copyright 2026 The heddle authors
 #
 # usage: hw.sh WHERE
-# forms|merged|virtual|woven|tasks|generated|random|ops|programs|pair|daemon-killed|kills
-#        [N] [on|off]
+#          forms|merged|virtual|woven|tasks|generated|random|ops|programs|pair|daemon-killed|kills
+#          [N] [on|off]
 # Runs the tests of e2e.sh and tests/exec on this machine's GPU. WHERE is a build folder or the
 # output of ./run dist. Skipped without a GPU. DEVICE=cpu: on the virtual GPU, to try this script.
 # on|off: with or without MPS.
 #   forms          every kernel of kernels/list.txt (or those that FILTER matches), plain and in its
 #                  preemptible form, on the same data: JOBS (8) at a time, LIMIT (30) seconds each.
-#                  ORDER
-#                  (row, column, hilbert): the order in which the form takes blocks
-#   merged         pairs of them as one launch, compared with each alone; same settings except
-#   FILTER
+#                  ORDER (row, column, hilbert): the order in which the form takes blocks
+#   merged         pairs of these kernels as one launch, compared with each alone; same settings
+#                  except FILTER
 #   virtual        each kernel with its body in another kernel, a field at a time; same settings
-#   woven          PAIRS (60) random pairs of them from SEED (1), each merged, fused vertically and
-#                  horizontally, woven, woven with --branches and with --unsliced (WAYS: a pattern
-#                  that
-#                  selects some of these); same settings
+#   woven          PAIRS (60) random pairs of these kernels from SEED (1), each merged, fused
+#                  vertically and horizontally, woven, woven with --branches and with --unsliced
+#                  (WAYS: a pattern that selects some of these); same settings
 #   tasks          each kernel as tasks of a pool: JOBS (4) processes at a time, LIMIT (120) seconds
-#   each
+#                  each
 #   generated      N (40) pairs of random programs from SEED (1), merged, fused and woven, every
-#   pair in
-#                  every way: JOBS (8) at a time, LIMIT (30) seconds each
+#                  pair in every way: JOBS (8) at a time, LIMIT (30) seconds each
 #   random         N (10000) random programs from SEED (1), plain and in their preemptible form, 30
-#   per
-#                  module, JOBS (14) processes at a time; one that stalls for LIMIT (30) seconds is
-#                  reported
-#                  and ended, and the test continues with the next
+#                  per module, JOBS (14) processes at a time. A program that stalls for LIMIT (30)
+#                  seconds is reported and ended, and the test continues with the next
 #   ops            every form of every exact instruction against the virtual GPU: JOBS (8)
-#   processes, all of
-#                  them within LIMIT (120) seconds; differences go to the file TSV (ops.tsv). Then
-#                  every
-#                  matrix product against exact sums and a bound: how close it came, and how many
-#                  have the
-#                  bits of the virtual GPU, for each in ops-sums.tsv. With DEVICE=cpu it needs no
-#                  GPU and
-#                  compares the virtual GPU with itself
+#                  processes, all of them within LIMIT (120) seconds. Differences go to the file TSV
+#                  (ops.tsv). Then every matrix product against exact sums and a bound; ops-sums.tsv
+#                  gets, for each product, how close it came and how many results have the virtual
+#                  GPU's bits. With DEVICE=cpu, ops needs no GPU and compares the virtual GPU with
+#                  itself
 #   programs       all example programs on both APIs, natively and under heddle, results checked
 #   pair           a running program is preempted by another; both results are correct
 #   daemon-killed  heddled dies while a tenant is suspended: the tenant continues within a second
-#   kills          N times, one of six running programs is killed at a random point; the others stay
-#   correct
+#   kills          N times, one of six running programs is killed at a random point; the results of
+#                  the others stay correct
 # PART=k/n: the k-th of n parts of forms, virtual, woven, tasks or generated.
 set -eu
 where=$1
@@ -76,8 +68,8 @@ kernels() {
 }
 
 forms() {
-	# Few workers: a large GPU would claim such small grids at once, leaving no blocks to
-	# preempt.
+	# The number of workers is small. Otherwise a large GPU would claim all blocks of such small
+	# grids at once, and none would be left when it is preempted.
 	export VARIANTS="${VARIANTS:---yield-every 1 --total-workers 2
 --yield-every 5 --total-workers 3 --chunk 2
 --yield-every 7 --chunk 2 --pull-ahead --total-workers 1

@@ -6,9 +6,9 @@
 # Tests whether the lanes of a warp wait for each other on DEVICE (cuda) as in the virtual GPU's
 # converge= modes. Runs every "// run:" line of the files (converge, answer and diverge.ptx of
 # tests/dev/cpu/cases) with a timeout of LIMIT seconds, and compares its buffers with those of the
-# virtual GPU without the modes. A run without "fault WAY:" or "endless WAY:" lines must end with
-# the same buffers; otherwise the modes or the virtual GPU are wrong. For the others it prints what
-# they do: if WAY is postdom, a hang is expected; if it is hardware, a hang is likely.
+# virtual GPU without these modes. A run without "fault WAY:" or "endless WAY:" lines must end with
+# the same buffers; otherwise the modes or the virtual GPU are wrong. For a run with such lines,
+# prints what it does: if WAY is postdom, a hang is expected; if it is hardware, a hang is likely.
 set -eu
 heddle=$1
 shift

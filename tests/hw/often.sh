@@ -3,10 +3,10 @@
 # Copyright 2026 The heddle authors
 #
 # usage: often.sh WHERE [TIMES]
-# Programs and kernels are preempted TIMES times (2500) on this machine's GPU, and each result is
-# compared: by words of heddled, fully without MPS, fully and partly with MPS; and in one launch
-# that stops itself (../exec/preempted_often.sh). WHERE is a build folder or the output of ./run
-# dist.
+# Preempts programs and kernels TIMES times (2500) on this machine's GPU, and compares each result.
+# heddled preempts programs: fully without MPS, and fully and on some SMs only with MPS. Also runs
+# one launch that stops itself again and again (../exec/preempted_often.sh). WHERE is a build folder
+# or the output of ./run dist.
 set -eu
 where=$1
 times=${2:-2500}

@@ -7,13 +7,13 @@
 # gpu-rodinia, HeCBench, shoc, Parboil, PolyBench-ACC. PATTERN selects programs (shell patterns of
 # names such as cs-scan, hec-*). In the environment: JOBS, how many are compiled at a time; NVCC;
 # ARCH, the SASS architecture beside PTX (90); BUILD, a folder for compiled files and logs
-# (DIR.build). DEVICE=cpu builds for the virtual GPU (and a GPU to compare with): the programs of
-# programs-cpu.txt in the sizes there, with the CUDA runtime as a shared library, and PTX only. The
-# commits for DIR/LIST come from git or from SOURCES/NAME.commit.
+# (DIR.build). DEVICE=cpu builds the programs of programs-cpu.txt, in the sizes there, for the
+# virtual GPU and for a GPU to compare with: with the CUDA runtime as a shared library, and PTX
+# only. The commits for DIR/LIST come from git or from SOURCES/NAME.commit.
 #
-# Each program is compiled from a copy of its folder, in which sizes are reduced where its own check
-# on the CPU would take minutes. Data missing from a checkout are generated, always the same;
-# programs that use the clock as a seed always get the same value. At the end, prints the programs
+# Each program is compiled from a copy of its folder. If its own check on the CPU would take
+# minutes, its sizes are reduced. Data that a checkout lacks are generated, always the same. A
+# program that uses the clock as a seed always gets the same value. At the end, prints the programs
 # that were not built, and how many were; exit status 1 if any was not.
 set -eu
 sources=$(cd "$1" && pwd)

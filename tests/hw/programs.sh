@@ -6,36 +6,39 @@
 # Checks that third-party programs, beside a program that disturbs them, give the same results as
 # without heddle. WHERE is a build folder or the output of ./run dist; DIR holds a folder NAME for
 # each program, with
-#   NAME    the executable, run in a copy of the folder
-#   args    its arguments, in one line
-#   limit   its timeout in seconds (default: 20 times its time alone, plus 10)
-#   filter  a sed -E script that removes what is not a result from its output: times, addresses
-#   unordered  if it exists, the order of the output's lines is not a result either
-# a filter for all, DIR/filter, which is applied last, and DIR/LIST with their origins: lines of
-# name, suite, repository, commit, separated by tabs. Exit status, output and created files are
-# compared. PATTERN selects programs (a shell pattern); PART=2/3 in the environment: the second
-# third of these.
+#   NAME       the executable, run in a copy of the folder
+#   args       its arguments, in one line
+#   limit      its timeout in seconds (default: 20 times its time alone, plus 10)
+#   filter     a sed -E script that removes from its output all text that is not a result, such as
+#              times and addresses
+#   unordered  if this file exists, the order of the output's lines does not count either
+# DIR may also have a filter for all programs, DIR/filter, which is applied last, and DIR/LIST with
+# their origins: lines of name, suite, repository, commit, separated by tabs. Exit status, output
+# and created files are compared. PATTERN selects programs (a shell pattern). With PART=2/3 in the
+# environment, only the second third of these runs.
 #
-# Each program runs alone, then natively beside the disturber, then twice (forms not cached, cached)
-# under heddle with low priority. The disturber launches a kernel of 30 us every 2 ms, under heddle
-# with high priority, and checks each result. All kernels are managed (min_managed_us=1, gates=off),
-# without MPS, and every form is awaited. GATES=on: kernels that suit a gate are not managed.
-# DEFAULTS=on: only kernels that heddled manages by default. WAIT_MS=20: forms are awaited only as
-# long as by default; before the last run, all compilations that were started are completed, twice.
-#   same      as natively
-#   varies    it differs, and so do native runs from each other: only the exit status was judged
-#   differs, fails, hang   other output; another exit status; timeout
-#   unusable  it fails or does not end natively: no verdict
+# Each program runs alone, then natively beside the disturber, then under heddle with low priority
+# twice: first with no form in the cache, then with cached forms. The disturber launches a kernel of
+# 30 us every 2 ms, under heddle with high priority, and checks each result. MPS is off. All kernels
+# are managed (min_managed_us=1, gates=off), and launches wait for their forms. GATES=on: kernels
+# that suit a gate are not managed. DEFAULTS=on: only the kernels that heddled manages by default.
+# WAIT_MS=20: launches wait for forms only as long as by default. The script then lets all
+# compilations end, twice, before the last run. Verdicts:
+#   same                  the results are the same as natively
+#   varies                they differ, but so do native runs from each other: only the exit status
+#                         was compared
+#   differs, fails, hang  other output; another exit status; timeout
+#   unusable              the program fails or does not end natively: no verdict
 # TSV=FILE in the environment: the table for machines. KEEP=FOLDER: keeps the differences.
-# DEVICE=cpu: the virtual GPU; there the column gpu says how the output compares with a GPU's that
-# was recorded in GPU=FILE (programs-gpu.tsv beside this script): same; close, only fractions
-# differ, by at most 1e-4; differs; varies, on the GPU; -, not recorded. RECORD=FILE in the
-# environment records this natively and does nothing else (WHERE is ignored): digests (digest.awk)
-# of outputs that are the same in three runs; KEEP has the complete output. The driver's
-# CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1 and CUDA_COREDUMP_FILE keep the details of a GPU fault. Prints
-# suites, medians and counts at the end; exit status 1 if any program differs, fails or hangs. A
-# program with a row in TSV is not run again, so an interrupted run continues where it was; the
-# final lines cover all rows.
+# DEVICE=cpu uses the virtual GPU. The column gpu then says how the output compares with that of a
+# GPU, which was recorded in GPU=FILE (programs-gpu.tsv beside this script): same; close (only
+# fractions differ, by at most 1e-4); differs; varies (on the GPU itself); - (not recorded).
+# RECORD=FILE in the environment records a GPU's results natively and does nothing else (WHERE is
+# ignored): digests (digest.awk) of outputs that are the same in three runs; KEEP has the complete
+# output. The driver's CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1 and CUDA_COREDUMP_FILE keep the details
+# of a GPU fault. Prints suites, medians and counts at the end; exit status 1 if any program
+# differs, fails or hangs. A program with a row in TSV is not run again, so an interrupted run
+# continues where it was; the final lines cover all rows.
 set -eu
 where=$(cd "$1" && pwd)
 programs=$(cd "$2" && pwd)

@@ -26,9 +26,9 @@ heddled=$(dirname "$heddle")/heddled examples=$bench device=cuda
 # under MPS each program numbers the SMs in its own way
 own_numbers=1 # under MPS
 
-# Blocks of the low-priority program take about a millisecond, some seconds in total; launches of
-# the high-priority program take some tens of milliseconds, and two simultaneous ones a second or
-# more.
+# A block of the low-priority program takes about a millisecond, and all of them together some
+# seconds. A launch of the high-priority program takes some tens of milliseconds, or a second or
+# more if two run at the same time.
 start_daemon --mps on --set min_managed_us=1 --set grace_us=1000000
 smids 1500000 100000 2000000 40
 smids 3000000 100000 250000000 20 50

@@ -3,10 +3,11 @@
 # Copyright 2026 The heddle authors
 #
 # usage: wide.sh WHERE
-# Runs a whole grid of more than 2^32 blocks on this machine's GPU, plain and in the preemptible
-# form, resumed some forty times: each block must add its bit exactly once. WHERE is a build folder
-# or the output of ./run dist. Needs some 1.1 GB of $TMPDIR or /tmp, and as much device memory. GRID
-# and DEVICE (environment) select others, so that the script itself can be tried without a GPU:
+# Runs a grid of more than 2^32 blocks to its end on this machine's GPU, plain and in the
+# preemptible form, which is resumed some forty times. Each block must add its bit exactly once.
+# WHERE is a build folder or the output of ./run dist. Needs some 1.1 GB of $TMPDIR or /tmp, and as
+# much device memory. GRID and DEVICE in the environment select another grid and device, so that the
+# script itself can be tried without a GPU:
 #   GRID=300,7,3 DEVICE=cpu tests/hw/wide.sh build
 set -eu
 where=$1

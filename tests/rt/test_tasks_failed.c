@@ -248,7 +248,8 @@ static void remembered(void **state)
 	assert_int_equal(heddle_tasks_wait_all(t, LONG), -EFAULT);
 }
 
-/* Tasks fail although the pool leaves the device and returns while they run. */
+/* Some blocks of a task fail, and the pool leaves the device and returns while it runs. The results
+ * must be the same. */
 static void parked(void **state)
 {
 	uint64_t bad[20];

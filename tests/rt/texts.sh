@@ -3,9 +3,9 @@
 # Copyright 2026 The heddle authors
 #
 # usage: texts.sh HEDDLE WAYS
-# libheddle and heddle emit the same text for the same kernels, so heddle_corun runs what heddle
-# tune measured. The virtual GPU stores each text that it compiles as a file in its cache; the forms
-# among these are compared byte for byte.
+# Tests that libheddle and heddle emit the same PTX for the same kernels, so that heddle_corun runs
+# the code that heddle tune measured. The virtual GPU's compiler cache stores each text that it
+# compiles as a file. The forms among these files are compared byte for byte.
 set -eu
 heddle=$1
 ways=$2

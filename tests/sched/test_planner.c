@@ -235,7 +235,7 @@ static void sees_work(void **state)
 	launch(&f, f.b, 8);
 	assert_int_equal(kernels[0].predicted_ns, 3 * MS);
 	assert_int_equal(work_of(1), 3 * MS + 1500000);
-	sched_progress(f.s, l, 10); /* answers an older word */
+	sched_progress(f.s, l, 10); /* an older report */
 	sched_end(f.s, f.now, l, true, 0);
 	tell(&f);
 	assert_int_equal(work_of(1), 6 * MS);

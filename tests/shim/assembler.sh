@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Tests the assembler. Compiling takes long: neither launches nor the program's end wait for it, it
-# continues after the program has ended, and the next start has its kernels managed at once. The
-# program does not notice the process. Only if there is no assembler does the program's end wait. A
-# thread that makes a form never waits for one that waits for it: several kernels need the same
-# closer of guard grids at once.
+# Tests the assembler, a process that compiles forms. Compiling takes long: neither launches nor the
+# program's end may wait for it. It must continue after the program has ended, and the program's
+# next start must have its kernels managed at once. The program must not notice the process. If
+# there is no assembler, the program compiles forms itself, and its end waits for this. A thread
+# that makes a form must never wait for a thread that waits for that form. (Several kernels need the
+# same form at once: the kernel that closes guard grids.)
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# A compiler that hangs on a program's forms hangs once for each text and not again at the next
-# start of the program; the program runs natively.
+# The driver's compiler hangs on a program's forms. This must cost one hang for each text, and none
+# at the next start of the program. The program must run natively.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"

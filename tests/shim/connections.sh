@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Tests how many connections the driver is told to make: its own default until a program needs more.
-# Once the program has run for a while, the number it needs is stored, and its next start uses that
-# number. A number set by the user stays.
+# Tests how many connections (hardware channels) the shim lets the driver make: the driver's default
+# until a program needs more. Once the program has run for a while, the number that it needs is
+# stored, and its next start uses that number. A number set by the user stays.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"

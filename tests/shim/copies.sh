@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Tests copies from pageable memory to the device. If launches may be preempted, even small copies
-# wait, outside the driver, for earlier work of their stream, but not if that depends on something
-# the program does after the copy. If no daemon watches, or the program has high priority, small
-# copies return early as they do natively, whatever their stream waits for.
+# Tests copies from pageable memory to the device. If launches may be preempted, even a small copy
+# waits, outside the driver, for earlier work of its stream, unless that work itself waits for
+# something that the program does after the copy. If no daemon watches, or the program has high
+# priority, small copies return early as they do natively, whatever their stream waits for.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
@@ -16,9 +16,9 @@ copies() { # MODE...
 	for mode; do
 		managed "$mode" copies 6 24 1500
 		grep -q '^native 0 opaque 0 of 0$' "$dir/daemon" || fail "$mode: launches went plain"
-		# The shim may still find a copy's event open although the launch before it has
-		# ended. A busy machine has up to nine such copies, and TSan's build twelve. If no
-		# copy waited, 18 would.
+		# After a copy has waited for the launch before it, the event behind this launch may
+		# still be open. So it was for nine copies on a busy machine, and for every copy
+		# that waited under TSan. If no copy waited, it would be so for 18.
 		along=$(sed -n 's/^copies: \([0-9]*\) of 24 .*/\1/p' "$dir/err")
 		[ "$along" -lt 14 ] || fail "$mode: $along copies did not wait"
 	done

@@ -23,24 +23,29 @@
 /* Modes:
  *  grant      everything runs; the tenant need not report launches
  *  watch      everything runs; the tenant reports each launch
- *  storm      preempts and grants at random, a few thousand times a second
- *  partial    the same with a random set of SMs and quotas
+ *  storm      preempts and grants launches at random, a few thousand times a second
+ *  partial    as storm, but gives a launch random quotas instead of preempting it
  *  hold       holds and releases the tenant every few ms
  *  turn       holds the tenant until one of its unmanaged launches waits for its turn
- *  fill       holds until a launch finds no slot; prints "filled" and the number of launches
- *  early      held; grants each launch, with one more round, as soon as it has arrived
- *  suspend    preempts all, never grants; prints "suspended" once a launch has left
- *  late       the same, then stalls; once the tenant has left it, stops all launches again and no
- *             longer answers; late-alone: nor does it listen
+ *  gate       opens and closes the gate of unmanaged launches (turn_gate); shut-gate: leaves it
+ *             closed and exits
+ *  fill       holds the tenant until a launch finds no slot; prints "filled" and the number of
+ *             launches
+ *  early      holds the tenant, and grants each launch, with one more round, as soon as it has
+ *             arrived
+ *  suspend    preempts all launches and never grants; prints "suspended" once a launch has left
+ *  late       as suspend, then stalls; once the tenant has closed the connection, preempts all
+ *             launches again and never answers; late-alone: its socket is gone, too
  *  back       takes one SM after another from a large launch and gives it back, each time waiting
  *             until all SMs are full of workers again
- *  bound      everything runs; unmanaged work in flight may take 2 ms; hold-bound: also holds
+ *  bound      everything runs; unmanaged work in flight may take 2 ms; hold-bound: also holds and
+ *             releases the tenant
  *  pin        preempts a launch that runs longer than loading waits, unless it is pinned
- *  refuse     refuses; version: speaks another protocol version; mute: says nothing
+ *  refuse     refuses the tenant; version: speaks another protocol version; mute: never answers
  *  garbage    answers with bytes that are not a message; big: with more than a message may have
  *  order      answers with a message out of order
- *  nofds      welcomes without the page; badpage: with a page of another size
- *  shut       closes the connection at once; chatter: welcomes, then sends garbage */
+ *  nofds      welcomes the tenant without the page; badpage: with a page of another size
+ *  shut       closes the connection at once; chatter: welcomes the tenant, then sends garbage */
 
 static volatile sig_atomic_t stop;
 static const char *socket_path;

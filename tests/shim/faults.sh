@@ -194,8 +194,8 @@ cache() {
 	stop
 }
 
-# Its launches have about eight times as many blocks as fit at once, so that a preempted launch has
-# blocks left.
+# The scenario "lasting" launches about eight times as many blocks as fit at once, so that a
+# preempted launch has blocks left.
 plain lasting 1 1000 0 >"$dir/lasting"
 beside answers none_welcome
 beside killed killed

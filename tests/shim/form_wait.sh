@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Launches whose form is still being made run unchanged, and later ones use it; a module may be
-# unloaded meanwhile. By default launches wait briefly: as long as loading cached forms takes.
+# A launch whose form is still being compiled runs unchanged, and later launches use the form. The
+# module may be unloaded before the form is ready. By default launches wait briefly: as long as it
+# takes to load cached forms.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# A program waits between its launches, and all blocks of a launch fit at once. Where tenants take
-# turns, its launches run unchanged behind a gate that the daemon opens and closes. While it is
-# closed, none starts; if the daemon exits and leaves it closed, the program continues.
+# A program waits after each launch, and all blocks of a launch fit on the device at once. Where
+# tenants take turns, its launches run unchanged behind a gate that the daemon opens and closes.
+# While the gate is closed, no launch may start. If the daemon exits and leaves it closed, the
+# program must continue.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Launches that begin held, and get a grant while their workers leave: each gets the one round of
-# workers that the grant requests, and not one more for each drain report.
+# A launch begins while its tenant is held, and gets a grant while its workers are leaving. The shim
+# must launch the one round of workers that the grant requests, and not another one for each drain
+# report.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"

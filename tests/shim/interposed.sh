@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Tests the shim beside a preloaded library that answers every dlsym of a driver function with its
-# own: it must see exactly the program's calls, as without the shim, and the launches are managed.
+# Tests the shim beside a preloaded library that answers every dlsym of a driver function with a
+# function of its own. The library must see exactly the program's calls, as without the shim, and
+# the launches must be managed.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"

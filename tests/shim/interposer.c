@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A library for preloading that works like HAMi-core and nvshare: its dlsym answers every lookup of
- * a name that it defines with its own function, whoever calls it, and its functions find the
- * driver's with libc's dlsym in libcuda.so.1. It allows LIMIT bytes of memory, counts calls, and
+/* A library for preloading that works like HAMi-core and nvshare. Its dlsym answers every lookup of
+ * a name that it defines with its own function, for every caller. Its functions find the driver's
+ * functions by libc's dlsym in libcuda.so.1. It allows LIMIT bytes of memory, counts calls, and
  * prints the counts at exit. */
 #include <dlfcn.h>
 #include <stddef.h>

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# A program that starts without a daemon becomes a tenant of the first one that starts later, and
-# its launches are managed, even if its first context is gone by then. Its results are right. If
-# something listens but does not answer, this costs the program about a second, once, and the rest
-# is the same.
+# A program that starts without a daemon must become a tenant of the first daemon that starts later,
+# and its launches must be managed, even if its first context has ended by then. Its results must be
+# right. If a process listens on the socket but does not answer, the program must lose about a
+# second, only once, and otherwise do the same.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"

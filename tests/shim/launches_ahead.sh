@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# A held program launches far ahead: at most 256 launches, or 1 MiB of parameters, are in flight, and
-# the next one waits. None fails, none goes unmanaged, and each has its own parameters.
+# A held program makes many launches that the device cannot run yet. At most 256 launches, or 1 MiB
+# of parameters, may be in flight, and the next launch waits. No launch may fail or go unmanaged,
+# and each must have its own parameters.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"

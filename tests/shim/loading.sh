@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Code is loaded beside a launch that lasts longer than loading waits for it: the launch is pinned
-# and not preempted before loading stops waiting. (Otherwise loading would wait for the launch, and
-# the call that resumes the launch for loading.)
+# A program loads code beside a launch that lasts longer than loading waits for it. The launch must
+# be pinned, and not be preempted before loading stops waiting. (If it were preempted, loading would
+# wait for the launch, and the shim's call that resumes the launch would wait for loading.)
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# A form is made while its kernel waits for the program's next launch. It is loaded onto the device
-# once that launch has ended: until then none of the program's work waits for it, and afterwards it
-# is used.
+# A form is compiled while its kernel runs and waits for the program's next launch. It must be
+# loaded onto the device only when that kernel has ended. Until then none of the program's work may
+# wait for the form; later launches use it.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"

@@ -339,7 +339,8 @@ static void params(void)
 	digest("params", p.in, n);
 }
 
-/* Launches with many bytes of parameters, far ahead of the device: each has its own parameters. */
+/* Launches with many bytes of parameters are queued long before the device runs them. Each must
+ * have its own parameters. */
 static void bulky(void)
 {
 	static unsigned bulk[8000];
@@ -361,7 +362,7 @@ static void bulky(void)
 
 /* Copies from the host to the device, between launches that read the copied data. gate: if not
  * NULL, the stream first waits for this word, which is set after all copies. Prints how many copies
- * returned before the launch ahead of them had ended. */
+ * returned before the launch before them had ended. */
 static void copies_behind(unsigned *gate)
 {
 	/* The driver does not treat the last size as small, so it may wait for earlier work. */

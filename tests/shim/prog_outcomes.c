@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The scenario "outcomes": one launch for each reason why heddle manages or does not manage a
- * launch (src/wire/reasons.def). The program waits for each. Prints the number of launches to
- * stderr. */
+/* The scenario "outcomes": makes launches for every reason why heddle manages or does not manage a
+ * launch (src/wire/reasons.def), and waits for each. Prints the number of launches to stderr. */
 #include "code.h"
 #include "prog.h"
 

@@ -181,8 +181,8 @@ void capture(void)
 	digest("beside", c, n);
 }
 
-/* Blocks the per-thread default stream of another thread. The legacy default stream would wait for
- * it. */
+/* Runs in another thread and blocks that thread's own default stream. The legacy default stream
+ * would wait for it. */
 static void *hold_own_stream(void *flag)
 {
 	DO(cuCtxSetCurrent(ctx));

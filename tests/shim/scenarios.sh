@@ -4,7 +4,7 @@
 #
 # usage: scenarios.sh MODE MIN SCENARIO…
 # Every scenario of the program must print the same natively and under a daemon that preempts,
-# shrinks or holds in this mode, at least MIN times in total.
+# shrinks or holds in this mode. The daemon must store at least MIN preemptions and grants in total.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"

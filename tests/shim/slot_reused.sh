@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# A slot is reused by a launch of another form, and nothing of the previous launch is left, in
-# particular not its number of blocks.
+# A launch in another form reuses the slot of an earlier launch. Nothing of the earlier launch may
+# be left in the slot, in particular not its number of hardware blocks.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"

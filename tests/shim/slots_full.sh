@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# A program launches far ahead of the device, more than the page has slots: it waits for a slot, as
-# it would for room in the driver's queue, and none of its launches bypasses the queue unmanaged.
-# The same holds for launches too short to be managed individually, because a queue of them is not
-# short.
+# A program makes more launches that the device has not run yet than the page has slots. It must
+# wait for a slot, as it would for room in the driver's queue, and none of its launches may bypass
+# the queue unmanaged. The same holds for launches that are too short to be managed one by one,
+# because many of them in a queue last long.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"

@@ -3,9 +3,10 @@
 # Copyright 2026 The heddle authors
 #
 # usage: sms_given_back.sh MIN
-# One launch loses one SM after another and gets each back; each time, all SMs are in use again, at
-# least MIN times before it ends, and its results are right. If an SM stayed idle, the sequence
-# would stop: the next one is taken only when all are full.
+# The daemon takes one SM after another from a launch, and gives each back before it takes the next.
+# Each time, all SMs must come into use again, at least MIN times before the launch ends. Its
+# results must be right. If an SM stayed idle, the sequence would stop, because the daemon takes the
+# next SM only when all are full.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"

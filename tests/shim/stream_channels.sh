@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Streams count as long as they may hold a channel: streams of ended threads do not, and destroyed
-# ones do until their work is complete.
+# The shim counts a stream for as long as it may hold a hardware channel: not the streams of ended
+# threads, and a destroyed stream only until its work is complete.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"

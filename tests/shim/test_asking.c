@@ -4,7 +4,7 @@
 /* usage: test_asking ASSEMBLER DRIVER
  * Several threads ask the assembler for compilations at once, and the compiler crashes on some
  * texts. Each crash ends the assembler. A thread that was only waiting for its turn must then ask a
- * new assembler. It must not be told that there is no assembler, because it would then compile its
+ * new assembler. It must not conclude that there is no assembler, because it would then compile its
  * text in the program itself. */
 #include "host/assembler.h"
 #include "unit.h"

@@ -156,7 +156,7 @@ static const struct init_case {
 	{"mps-pipe", {807, 805}, 3, 0, true}, {"mps-pipe", {809, 809, 809}, 3, 0, true},
 	{"mps-pipe", {806, 806, 100}, 3, 100, true}, {"mps-pipe", {805, 999}, 2, 999, false},
 	{"mps-pipe", {100}, 1, 100, false},
-	/* the program ends, by the driver's documentation */
+	/* by the driver's documentation, error 810 ends the program */
 	{"mps-pipe", {810}, 1, 810, false},
 	{"other", {805}, 1, 805, false}, /* the user's own MPS is none of heddle's business */
 };

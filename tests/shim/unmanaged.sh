@@ -3,8 +3,9 @@
 # Copyright 2026 The heddle authors
 #
 # usage: unmanaged.sh SCENARIO N
-# N of its launches are not managed, because no pass accepts their kernels or they are cooperative:
-# they are counted, and wait while their program is held. All others are managed.
+# N launches of the scenario are not managed, because no pass accepts their kernels or because they
+# are cooperative. They must be counted, and wait while the program is held. All others must be
+# managed.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Unmanaged work with a bound on its time in flight: the queue stays short, on all kinds of streams,
-# and launches that wait for a later launch of their own thread make progress. Without a bound the
-# program determines the length of the queue.
+# The daemon limits the time of a program's unmanaged work in flight. The queue must stay short, on
+# all kinds of streams. A launch that waits for a later launch of its own thread must still make
+# progress. Without a limit, the length of the queue is the program's choice.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
@@ -29,7 +29,8 @@ deepest bound flood 70 8 400
 deepest watch contexts 20 8 400
 deepest bound contexts 20 8 400
 deepest bound blocked 30 8 100
-[ "$deep" -ge 15 ] || fail "all were to be launched behind what blocks them: $deep" # the depth is sampled
+# Not all 30, because the daemon only samples the depth.
+[ "$deep" -ge 15 ] || fail "all were to be launched behind what blocks them: $deep"
 # A kernel waits for the program. The program's next launch must not wait for that kernel, even if
 # the tenant is also held every few ms.
 start hold-bound

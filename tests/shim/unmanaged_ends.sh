@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Unmanaged work is counted as complete before any call that waits for it returns: other tenants may
-# be waiting for it.
+# When a call that waits for unmanaged work returns, that work must already be counted as complete,
+# because other tenants may wait for its end.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Every environment variable that the source names is in heddle-environment(7) and vice versa, and
-# there are at most 13. Libraries loaded into other programs, including set-uid ones, do not read
-# these with getenv. Any other variable that is read or set is described on some manual page.
+# heddle-environment(7) must describe every environment variable that the source names, and no
+# other, and there may be at most 13. Libraries that are loaded into other programs, which may be
+# set-uid, must not read these with getenv. Any other variable that is read or set must be described
+# on some manual page.
 . "$(dirname "$0")/lib.sh"
 page=man/heddle-environment.7.scd
 {

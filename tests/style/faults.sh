@@ -3,11 +3,11 @@
 # Copyright 2026 The heddle authors
 #
 # usage: faults.sh ROOT BUILD
-# Each test that doc/status.facts names exists in BUILD. Each test of tests/planted.txt is a quick
-# one, and each file named there exists. Every fault of tests/faults.txt keeps its tests: each is a
-# test of BUILD, at least one per row is not in the suite `full`, and each case is a word in some
-# file of tests/. Rows without a test that reliably finds the fault begin with "-" and are counted.
-# A test with "?" may be missing.
+# Each test that doc/status.facts names must exist in BUILD. Each test of tests/planted.txt must be
+# in a suite other than `full`, and each file named there must exist. Each fault of tests/faults.txt
+# must keep its tests: each of them is a test of BUILD, at least one per row is not in the suite
+# `full`, and each case is a word in some file of tests/. Rows without a test that reliably finds
+# the fault begin with "-" and are counted. A test with "?" may be missing.
 build=$(cd "${2:?usage: faults.sh ROOT BUILD}" && pwd) || exit 1
 . "$(dirname "$0")/lib.sh"
 list=tests/faults.txt

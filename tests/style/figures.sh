@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# doc/results.md, doc/status.md and the figures of README.md are what bench/results.sh renders from doc/results
-# and doc/status.facts. In doc/status.md, and in the section of README.md about measurements, each number has a mark
-# (<!--TABLE:NAME-->) or a †, or is in a phrase of figures.txt, which lists numbers that are no measurements.
+# doc/results.md, doc/status.md and the figures of README.md must be up to date: bench/results.sh
+# renders them from doc/results and doc/status.facts. In doc/status.md, and in the section of
+# README.md about measurements, each number must have a mark (<!--TABLE:NAME-->) or a †, or be in a
+# phrase of figures.txt, which lists numbers that are no measurements.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$(dirname "$0")/lib.sh"
 tmp=$(mktemp -d) || exit 1

@@ -258,7 +258,8 @@ expect 1 figures "another age than the table's"
 sed -i 's/<!--stale-->/<!--stail-->/' "$tmp/t/README.md"
 expect 1 figures "figures of other forms, and no word on how old they are"
 
-# Stale tables are last in doc/results.md, each with its day; each table says how to read it. next: README.md's first.
+# In doc/results.md, stale tables must be last, each with its day, and each table must say how to
+# read it. `next` must list the tables that README.md quotes first.
 has() { # LINE WHAT: the next line of doc/results.md that is this
 	found=$(tail -n +"$((at + 1))" "$tmp/t/doc/results.md" | grep -nxm 1 -e "$1" | sed 's/:.*//')
 	[ -n "$found" ] || { echo "results.md: $2" && status=1; }

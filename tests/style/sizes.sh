@@ -72,7 +72,7 @@ exempt='^src/dev/cpu/.*: dispatch'
 		HACKING.md 90
 		.clang-format 30
 	EOF
-	# Columns: continuation bytes of a character do not count.
+	# Checks the number of columns. Continuation bytes of a UTF-8 character do not count.
 	[ ! -f README.md ] || LC_ALL=C awk '
 		{ gsub(/[\200-\277]/, "") }
 		length > 110 { print FILENAME ":" FNR ": line of " length " columns, at most 110" }' README.md
