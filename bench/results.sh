@@ -205,7 +205,7 @@ measure() {
 	cp "$tmp/out" "$results/$1.$kind"
 	cp "$tmp/about" "$results/$1.about"
 	for file in "$tmp/keep/"*; do # TABLE.data.json holds the raw figures of the printed result
-		case $file in *.part) continue ;; esac # to continue after an interruption
+		case $file in *.part) continue ;; esac # the rows of an interrupted call are no result
 		[ ! -f "$file" ] || cp "$file" "$results/"
 	done
 	if [ "$kind" = json ] && command -v python3 >/dev/null; then

@@ -114,7 +114,7 @@ static void open_grids(const struct settings *s, struct grids *g)
 	wave = gpu_wave(&g->gpu, g->threads);
 	must(cuMemAlloc(&g->times, (size_t)g->blocks * sizeof(struct block_time)), "memory");
 	must(cuMemAlloc(&g->out, (size_t)g->blocks * g->threads * sizeof(float)), "memory");
-	for (int warm = 0; warm < 2; warm++) { /* finds rounds for the block's duration */
+	for (int warm = 0; warm < 2; warm++) { /* finds how many loop rounds make the duration */
 		unsigned blocks = wave < g->blocks ? wave : g->blocks;
 		double one, many;
 

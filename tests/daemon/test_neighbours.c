@@ -81,7 +81,7 @@ static struct wire_slot *one_waits(
 	return w;
 }
 
-/* A launch stops reporting progress while a launch of an equal has just arrived and waits. */
+/* A launch stops reporting progress just after a launch of equal priority has arrived and waits. */
 static void stands_still(void **state)
 {
 	struct hd *d = make(NULL);

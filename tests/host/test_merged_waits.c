@@ -156,7 +156,7 @@ static void stalls(void **state)
 	assert_int_equal(s.stalled, 1);
 	assert_int_equal(dev.launches, 2);
 	assert_int_equal(run(CTL_PARTITION, 1000000, false, &s), CUDA_ERROR_UNKNOWN);
-	/* With the order "apart", it is an error if workers of other SMs do not help either. */
+	/* The order "apart" fails as well if workers on other SMs do not help. */
 	assert_int_equal(run(CTL_APART, 1000000, false, &s), CUDA_ERROR_UNKNOWN);
 }
 

@@ -380,8 +380,7 @@ cuda() {
 	${NVCC:-nvcc} -O2 -w -cudart "$runtime" -gencode "arch=compute_$arch,code=$code" "$@" $flags
 }
 
-# Makes all of the program's calls for the time and for random numbers of the system return the same
-# values.
+# Makes the program's calls for the time, and for random numbers from the system, return constants.
 seed_by_constant() {
 	cat >"$build/$name.c" <<-'END'
 		long __wrap_time(long *t) { return t ? *t = 1000000000 : 1000000000; }

@@ -179,7 +179,7 @@ static void cost_of_shrinking(void **state)
 	sched_shrunk(f.s, f.now, l);
 	assert_int_equal(look(&f, l).cost_ns, 35 * US + RESUME);
 	f.now += US;
-	sched_shrunk(f.s, f.now, l); /* a second answer to the same word is ignored */
+	sched_shrunk(f.s, f.now, l); /* a second report of the same shrink is ignored */
 	assert_int_equal(look(&f, l).cost_ns, 35 * US + RESUME);
 	end(&f, h);
 	f.now += 20 * MS;

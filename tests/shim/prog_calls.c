@@ -25,7 +25,7 @@
 
 #define TIMES 200 /* more than there are handles, so that some handles are reused */
 
-/* A module that is loaded again has its own variables, even at the addresses of the last one's. */
+/* A module that is loaded again has variables of its own, even if their addresses are reused. */
 static void again(unsigned value)
 {
 	CUdeviceptr at, same;

@@ -85,7 +85,7 @@ static void the_target_is_kept(void **state)
 	}
 }
 
-/* The largest size within the target time is slow. Then the sizes between are tried from the
+/* If the largest claim within the target time turns out slow, the smaller claims are tried, from the
  * smallest on. */
 static void a_bad_jump_is_made_good(void **state)
 {
